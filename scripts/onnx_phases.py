@@ -63,21 +63,19 @@ class Phase:
         if (free := self.steps.declared[self.steps.ids].shape[1]) in dict(options.dim) and free not in bound:
             raise WrongUsage(f"--dim {free}={dict(options.dim)[free]}: is not used: as many tokens are read as the prompt has (--inputs)")
         batch = self.steps.declared[self.steps.ids].shape[0]
-        batch = self.steps.dims.get(batch, 1) if isinstance(batch, str) else batch
-        if batch != 1:
-            raise CannotRun(f"phases are run with one prompt, and these are for a batch of {batch}: split with a batch of 1 to run them")
+        self.batch = self.steps.dims.get(batch, 1) if isinstance(batch, str) else batch  # prompts of one length
         self.steps.begin(ONE_TOKEN, False)
         for state in states:
             for name, value in self.steps.first().items():
                 state.setdefault(name, value)
 
     def feeds(self, ids, pads, seen):
-        """The Values of a call but the state."""
+        """The Values of a call but the state. `ids`: an array with a row for each prompt."""
         steps, name = self.steps, self.steps.ids
         dim = steps.declared[name].shape[1]
         if isinstance(dim, str):
-            steps.dims[dim] = len(ids)
-        steps.given = {name: value_of(np.array([ids]), steps.declared[name].type)}
+            steps.dims[dim] = ids.shape[1]
+        steps.given = {name: value_of(ids, steps.declared[name].type)}
         steps.begin(ONE_TOKEN, False)
         steps.seen = seen
         return steps.at(seen, pads)
@@ -117,16 +115,16 @@ def maker_of(phases):
 
 
 def calls_of(phases, prompt):
-    """The calls that read the prompt: (Phase, ids, how many of them are padding)."""
-    phase = reader_of(phases)
-    size = phase.tokens or len(prompt)
-    pads = -len(prompt) % size
-    padded = [0] * pads + prompt
-    return [(phase, padded[i : i + size], 0 if i else pads) for i in range(0, len(padded), size)]
+    """The calls that read the prompt, an array with a row for each of a batch: (Phase, ids, how many of a row are padding)."""
+    phase, length = reader_of(phases), prompt.shape[1]
+    size = phase.tokens or length
+    pads = -length % size
+    padded = np.pad(prompt, ((0, 0), (pads, 0)))
+    return [(phase, padded[:, i : i + size], 0 if i else pads) for i in range(0, length + pads, size)]
 
 
 def generate(phases, prompt, new, call):
-    """The new ids. `call`(phase, feeds): makes a call, and gives the logits, None where nothing is to follow."""
+    """The new ids, a row for each prompt. `call`(phase, feeds): makes a call, and gives the logits, None where nothing is to follow."""
     last = maker_of(phases)
     if (last.tokens or 1) != 1:
         raise CannotRun(f"no phase takes one token: the smallest takes {last.tokens}")
@@ -136,17 +134,17 @@ def generate(phases, prompt, new, call):
         logits = call(phase, phase.feeds(ids, pads, seen))
         if logits is None:
             return None
-        seen += len(ids) - pads
+        seen += ids.shape[1] - pads
         if not pending:
-            made.append(int(logits[0, -1].argmax()))
+            made.append(logits[:, -1].argmax(-1)[:, None])
             if len(made) < new:
-                pending.append((last, made[-1:], 0))
-    return made
+                pending.append((last, made[-1], 0))
+    return np.concatenate(made, 1)
 
 
 def prompt_of(options, reader, path, room):
-    """The ids of the prompt: those of --inputs, else random ones. They fill all calls of the phase that reads them if the model
-    would take padding for tokens."""
+    """The ids of the prompts, a row for each: those of --inputs, else random ones. They fill all calls of the phase that reads them
+    if the model would take padding for tokens."""
     steps, size = reader.steps, 1 if reader.steps.tells_padding() else reader.tokens or 1
     inputs = given_inputs(options, path)
     unknown = [name for name in inputs if name not in steps.declared]
@@ -160,19 +158,20 @@ def prompt_of(options, reader, path, room):
     if given is None:
         length = min(PROMPT, max(1, room - NEW // 2))
         length = max(size, length - length % size)
-        return np.random.default_rng(options.seed).integers(0, steps.vocabulary, length).tolist()
+        return np.random.default_rng(options.seed).integers(0, steps.vocabulary, (reader.batch, length))
     ids = given.plain()
     if ids.dtype.kind not in "iu":
         raise WrongUsage(f'--inputs: "{steps.ids}" is an array of {ids.dtype.name}, and must be one of whole numbers, as int64')
-    if ids.ndim != 2 or len(ids) != 1 or not ids.size:
-        raise WrongUsage(f'--inputs: "{steps.ids}" must have one row of ids')
+    if ids.ndim != 2 or len(ids) != reader.batch or not ids.size:
+        rows = "one row" if reader.batch == 1 else f"{reader.batch} rows"
+        raise WrongUsage(f'--inputs: "{steps.ids}" must have {rows} of ids')
     if not 0 <= ids.min() <= ids.max() < steps.vocabulary:
         wrong = ids.max() if ids.min() >= 0 else ids.min()
         raise WrongUsage(f'--inputs: "{steps.ids}" has the id {wrong}, and the model has {counted(steps.vocabulary, "id")}, from 0')
-    if ids.size % size:
-        raise WrongUsage(f'--inputs: "{steps.ids}" has {counted(ids.size, "id")}, and must have a multiple of {size}: that many are read '
-                         "at a time, and the model has no mask and positions, by which padding is told from tokens")  # fmt: skip
-    return ids[0].tolist()
+    if ids.shape[1] % size:
+        raise WrongUsage(f'--inputs: "{steps.ids}" has {counted(ids.shape[1], "id")}, and must have a multiple of {size}: that many are '
+                         "read at a time, and the model has no mask and positions, by which padding is told from tokens")  # fmt: skip
+    return ids
 
 
 def apart(options, model, manifests):
@@ -240,13 +239,16 @@ def generated(options, model):
     room = room_of(maker_of(phases))
     of_prompt = min(room, room_of(reader_of(phases)))
     prompt = prompt_of(options, reader_of(phases), model or folder / manifests[0]["root"], of_prompt)
-    if len(prompt) > of_prompt:
-        raise CannotRun(f"the prompt has {counted(len(prompt), 'token')}, and the state of the phases holds {of_prompt}")
-    if len(prompt) + report.calls - 1 > room:
-        report.calls, report.asked = room - len(prompt) + 1, report.calls
-        report.notes.append(end_text(maker_of(phases), report.calls, report.asked, len(prompt)))
+    length = prompt.shape[1]
+    if length > of_prompt:
+        raise CannotRun(f"the prompt has {counted(length, 'token')}, and the state of the phases holds {of_prompt}")
+    if length + report.calls - 1 > room:
+        report.calls, report.asked = room - length + 1, report.calls
+        report.notes.append(end_text(maker_of(phases), report.calls, report.asked, length))
     ids = generate(phases, prompt, report.calls, call)
-    report.facts.append(("prompt tokens", f"{len(prompt)}, in {counted(len(calls_of(phases, prompt)), 'call')}"))
+    report.facts.append(("prompt tokens", f"{length}, in {counted(len(calls_of(phases, prompt)), 'call')}"))
+    if len(prompt) > 1:
+        report.facts.append(("batch", f"{len(prompt)} prompts of one length"))
     for phase in phases:
         seconds = phase.compared[-1].seconds
         if seconds:
@@ -259,9 +261,9 @@ def generated(options, model):
     if not model and called < len(phases):
         report.ran = f"ran: {called} of {counted(len(phases), 'phase')}"
     if ids is not None:
-        report.facts.append(("ids", " ".join(map(str, ids[:12])) + (" ..." if len(ids) > 12 else "")))
+        report.facts += [("ids", " ".join(map(str, row[:12])) + (" ..." if len(row) > 12 else "")) for row in ids.tolist()]
         if not model:
-            tell_outputs(report, options, {IDS: content_of_array(np.array([ids])), **last})
+            tell_outputs(report, options, {IDS: content_of_array(ids), **last})
     if model and ids is not None:
         report.rows.append(open_row(options, model, manifests[0]["state"], prompt, ids, logits[len(calls_of(phases, prompt)) - 1 :]))
     return report
@@ -273,7 +275,9 @@ def open_row(options, model, state, prompt, ids, logits):
     row = Row("the model without padding", source="the model without padding, which chooses the same ids")
     child.tell(child.ORIGINAL)
     session = open_original(model)
-    whole = Phase(options, session, {"partitions": [], "state": state}, None, ({},))
+    batches = {one.shape[0] for one in session.get_inputs() if one.shape and isinstance(one.shape[0], str)}
+    bound = dict.fromkeys(batches, len(prompt))
+    whole = Phase(options, session, {"partitions": [], "state": state, "dims": bound}, None, ({},))
     loop, last = whole_loop(session, whole.steps, row), []
 
     def call(one, feeds):
@@ -281,14 +285,14 @@ def open_row(options, model, state, prompt, ids, logits):
         last.append(array_of(made[one.steps.logits])[:, -1])
         return last[-1][:, None]
 
-    own = generate([whole], prompt, len(ids), call)
+    own = generate([whole], prompt, ids.shape[1], call)
     wanted, made = content_of_array(np.concatenate(last)), content_of_array(np.concatenate([array_of(one)[:, -1] for one in logits]))
     near = Tolerance(OF_PADDING, OF_PADDING * max(1.0, largest_of(array_of(wanted))))
     compare(row, {"logits": wanted}, {"logits": made}, chosen(options, OF_PROVIDER if is_half(wanted) else near))
     row.ran = "yes"
-    if own != ids:
-        at = next(i for i, (one, other) in enumerate(zip(own, ids)) if one != other)
-        row.fault(DIFFERS, f"token {at + 1} is {own[at]}, and the phases choose {ids[at]}")
+    if (own != ids).any():
+        at, prompt_at = np.argwhere((own != ids).T)[0]
+        row.fault(DIFFERS, f"token {at + 1} is {own[prompt_at, at]}, and the phases choose {ids[prompt_at, at]}")
     return row
 
 

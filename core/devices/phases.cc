@@ -151,6 +151,10 @@ class PhasesPlacer {
     one.targets = first.targets;
     one.links = first.links;
     one.residency = first.residency;
+    const auto count = static_cast<double>(problem_.phases.size());
+    for (std::size_t p = 0; p < problem_.phases.size(); ++p) {
+      one.host_launch_cost += problem_.runs[p] * problem_.phases[p].host_launch_cost / count;
+    }
     for (std::size_t i = 0; i < one.targets.size(); ++i) {
       DeviceTarget& target = one.targets[i];
       // Limits are of each phase, and would be too narrow for the sum. improve() holds each phase to its own.
@@ -158,8 +162,7 @@ class PhasesPlacer {
       target.memory.reset();
       target.launch_cost = 0;
       for (std::size_t p = 0; p < problem_.phases.size(); ++p) {
-        target.launch_cost += problem_.runs[p] * problem_.phases[p].targets[i].launch_cost /
-                              static_cast<double>(problem_.phases.size());
+        target.launch_cost += problem_.runs[p] * problem_.phases[p].targets[i].launch_cost / count;
       }
     }
     std::vector<std::uint32_t> begin;  // by phase

@@ -318,6 +318,12 @@ std::optional<std::int64_t> size_of(std::string_view text) {
   return static_cast<std::int64_t>(*size);
 }
 
+Error range_and_size(const DimRange& range, std::int64_t size) {
+  return Error{in_quotes(range.name) + " has a range, " + std::to_string(range.first) + ".." +
+               std::to_string(range.last) + ", and a size, " + std::to_string(size) +
+               ": give one of them"};
+}
+
 Status<> set_range(SplitRequest& request, DimRange range) {
   // A range of one size has no mean over it: it is to be given as that size.
   if (range.first >= range.last) {
@@ -328,6 +334,10 @@ Status<> set_range(SplitRequest& request, DimRange range) {
     return Error{in_quotes(request.range->name) + " and " + in_quotes(range.name) +
                  " have ranges: numbers are said over one dim, so give the other a size"};
   }
+  const auto& dims = request.model.bindings.dims;
+  const auto size =
+      std::ranges::find(dims, range.name, &std::pair<std::string, std::int64_t>::first);
+  if (size != dims.end()) return range_and_size(range, size->second);
   request.range = std::move(range);
   return Done{};
 }
@@ -359,6 +369,9 @@ Status<> add_dim(SplitRequest& request, const std::string& text) {
   }
   const auto size = size_of(binding->second);
   if (!size) return Error{in_quotes(binding->second) + " is not a size: give a whole number"};
+  if (request.range && request.range->name == binding->first) {
+    return range_and_size(*request.range, *size);
+  }
   request.model.bindings.dims.emplace_back(binding->first, *size);
   return Done{};
 }

@@ -13,6 +13,7 @@
 
 #include "core/base/quantity.h"
 #include "core/base/words.h"
+#include "core/graph/state.h"
 #include "formats/base/faults.h"
 #include "formats/base/json.h"
 #include "formats/base/text.h"
@@ -266,10 +267,260 @@ Status<> add_state(LoadedModel& model) {
   model.graph = model.graph.with_state(*std::move(state));
   const std::string text = state_text(model.graph);
   if (!text.empty()) model.notes.push_back("state: " + text);
+  if (model.bindings.state.pairs.empty()) return Done{};
+  // --state names all pairs, and those that names alone would give are no longer among them.
+  const auto by_names = find_state(model.graph, {}, known);
+  std::vector<ValueId> left_out;
+  for (const StatePair& pair : by_names ? by_names->pairs : std::vector<StatePair>()) {
+    const bool is_taken = std::ranges::any_of(model.graph.state().pairs, [&](const StatePair& own) {
+      return own.input == pair.input ||
+             (own.output == pair.output && pair.output != kNone<ValueId>);
+    });
+    if (!is_taken) left_out.push_back(pair.input);
+  }
+  if (left_out.empty()) return Done{};
+  model.notes.push_back(
+      "--state names all pairs, so " +
+      std::string(left_out.size() == 1 ? "this input is" : "these inputs are") +
+      " no state, though the names say so: " + capped_list(left_out, 4, [&](ValueId input) {
+        return escaped(model.graph.value(input).name);
+      }));
   return Done{};
 }
 
 }  // namespace
+
+namespace {
+
+// The input of ids or embeddings, of which the second size is how many tokens a run takes; kNone where there is none.
+ValueId input_of_tokens(const Graph& graph) {
+  for (const std::string_view word : {"input_ids", "inputs_embeds", "ids", "tokens", "embeds"}) {
+    for (const ValueId input : graph.inputs()) {
+      const std::string_view name = graph.value(input).name;
+      const bool is_other = name.find("position") != name.npos || name.find("type") != name.npos;
+      if (name.find(word) != name.npos && !is_other) return input;
+    }
+  }
+  return kNone<ValueId>;
+}
+
+// ---- sizes that follow ----
+//
+// Of a state that grows from [B,4,P,32] to [B,4,S,32], and of its mask, S is what the operators make of P and of the
+// new tokens.
+
+struct StateSize {
+  std::string name;
+  std::string state;  // the output in which it shows
+  std::string past;   // what the size of its input is, "" for a number
+  std::uint32_t axis = 0;
+  bool is_of_input = false;
+};
+
+ValueId output_named(const Graph& graph, std::string_view name) {
+  const auto outputs = graph.outputs();
+  const auto found = std::ranges::find_if(
+      outputs, [&](ValueId output) { return graph.value(output).name == name; });
+  return found == outputs.end() ? kNone<ValueId> : *found;
+}
+
+// `open`: the model as its file declares it; `bound`: with the sizes that are given.
+std::vector<StateSize> state_sizes(const Graph& open, const Graph& bound) {
+  std::set<std::string_view> others, of_masks;  // names of sizes
+  std::vector<ValueId> masks;
+  std::unordered_map<std::string_view, ValueId> inputs;
+  for (const ValueId input : open.inputs()) {
+    const bool is_mask = open.value(input).name.find("mask") != std::string_view::npos;
+    const Shape shape = open.shape(input);
+    inputs.emplace(open.value(input).name, input);
+    if (is_mask && shape.size() == 2) masks.push_back(input);
+    for (const Dim dim : shape) {
+      if (dim.is_symbol()) (is_mask ? of_masks : others).insert(open.text(dim.name()));
+    }
+  }
+  std::vector<StateSize> sizes;
+  const auto name_of = [&](ValueId value, std::size_t axis) {
+    const Shape shape = open.shape(value);
+    const bool is_named = axis < shape.size() && shape[axis].is_symbol();
+    return std::string(is_named ? open.text(shape[axis].name()) : "");
+  };
+  const auto add = [&](std::string name, std::string_view state, const std::string& past,
+                       std::uint32_t axis) {
+    if (name.empty()) return;
+    // Sizes that some input other than a mask has are free: they are given, and do not follow.
+    if (others.contains(name) || std::ranges::count(sizes, name, &StateSize::name) > 0) return;
+    const bool is_of_input = of_masks.contains(name);
+    sizes.push_back({std::move(name), std::string(state), past, axis, is_of_input});
+  };
+  // A size that contradicts the others hides in the bound graph that a state grows, and a file may not declare it.
+  for (const Graph* const graph : {&open, &bound}) {
+    for (const StatePair& pair : graph->state().pairs) {
+      if (pair.kind != StateKind::grows || !is_written(*graph, pair)) continue;
+      const std::string_view state = graph->value(pair.output).name;
+      const ValueId declared = output_named(open, state);
+      const auto input = inputs.find(graph->value(pair.input).name);
+      if (declared == kNone<ValueId> || input == inputs.end()) continue;
+      const std::string past = name_of(input->second, pair.axis);
+      add(name_of(declared, pair.axis), state, past, pair.axis);
+      for (const ValueId mask : masks) add(name_of(mask, 1), state, past, pair.axis);
+    }
+  }
+  return sizes;
+}
+
+// The sizes that --dim and --input-shape give to names.
+std::vector<std::pair<std::string, std::int64_t>> given_sizes(const ShapeBindings& bindings,
+                                                              const Graph& open) {
+  auto given = bindings.dims;
+  for (const auto& [name, shape] : bindings.inputs) {
+    for (const ValueId input : open.inputs()) {
+      const Shape declared = open.shape(input);
+      if (open.value(input).name != name || declared.size() != shape.size()) continue;
+      for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        if (shape[axis] < 0 || !declared[axis].is_symbol()) continue;
+        const std::string_view symbol = open.text(declared[axis].name());
+        const bool is_again =
+            std::ranges::count(given, symbol, &std::pair<std::string, std::int64_t>::first) > 0;
+        if (!is_again) given.emplace_back(symbol, shape[axis]);
+      }
+    }
+  }
+  return given;
+}
+
+// The past or the tokens, whichever of the two is open, that make a state as long as is stated; nullopt where both or none
+// are open. As each makes it longer by one, a second size tells the first.
+std::optional<std::pair<std::string, std::int64_t>> solved_size(
+    GraphAgain& again, ShapeBindings bindings, const StateSize& size, std::int64_t stated,
+    const std::set<std::string>& is_open, const std::string& tokens) {
+  const bool has_past = is_open.contains(size.past);
+  if (has_past == is_open.contains(tokens)) return std::nullopt;
+  const std::string& name = has_past ? size.past : tokens;
+  bindings.dims.emplace_back(name, 1);
+  const auto tried = again.with(bindings);
+  const ValueId output = tried ? output_named(tried->graph, size.state) : kNone<ValueId>;
+  if (output == kNone<ValueId> || size.axis >= tried->graph.shape(output).size()) {
+    return std::nullopt;
+  }
+  const Dim made = tried->graph.shape(output)[size.axis];
+  if (!made.is_fixed()) return std::nullopt;
+  return std::pair(name, stated - made.size() + 1);
+}
+
+// The bindings, and the sizes that follow from them. Refuses one that contradicts the others, and no tokens at all.
+// Infers the model again, with the others bound, where a size that follows is given.
+Loaded<ShapeBindings> settled_sizes(const LoadedModel& model) {
+  const ShapeBindings& own = model.bindings;
+  if (model.graph.state().pairs.empty()) return own;
+  if (const ValueId ids = input_of_tokens(model.graph); tokens_of_run(model.graph) == 0) {
+    return Diagnostics{
+        diagnostic_of(model.source.path(), "a run takes no tokens: the second size of input " +
+                                               escaped_in_quotes(model.graph.value(ids).name) +
+                                               " is 0, and must be 1 or more")};
+  }
+  if (model.onnx() == nullptr || (own.dims.empty() && own.inputs.empty())) return own;
+  GraphAgain again(model);
+  ShapeBindings bindings = own;
+  bindings.dims.clear();
+  bindings.inputs.clear();
+  // What the file declares is enough for names.
+  if (own.inference == ShapeInference::full) bindings.inference = ShapeInference::file;
+  const auto open = again.with(bindings);
+  if (!open) return own;
+  const std::vector<StateSize> sizes = state_sizes(open->graph, model.graph);
+  const auto given = given_sizes(own, open->graph);
+  const auto follows = [&](const std::string& name) {
+    return std::ranges::find(sizes, name, &StateSize::name) != sizes.end();
+  };
+  bindings.inference = own.inference;
+  std::string others;
+  for (const auto& [name, size] : given) {
+    if (follows(name)) continue;
+    bindings.dims.emplace_back(name, size);
+    others += (others.empty() ? "" : ", ") + escaped(name) + "=" + std::to_string(size);
+  }
+  std::optional<GraphAgain::Bound> without;
+  if (std::ranges::any_of(given, [&](const auto& one) { return follows(one.first); })) {
+    without = again.with(bindings);
+    if (!without) return own;
+  }
+  const Graph& graph = without ? without->graph : model.graph;
+  std::set<std::string> names_open;
+  for (const ValueId input : open->graph.inputs()) {
+    for (const Dim dim : open->graph.shape(input)) {
+      if (dim.is_symbol()) names_open.emplace(open->graph.text(dim.name()));
+    }
+  }
+  for (const auto& one : given) names_open.erase(one.first);
+  const ValueId ids = input_of_tokens(open->graph);
+  const Shape of_ids = ids == kNone<ValueId> ? Shape() : open->graph.shape(ids);
+  const bool has_tokens = of_ids.size() > 1 && of_ids[1].is_symbol();
+  const std::string tokens(has_tokens ? open->graph.text(of_ids[1].name()) : "");
+  ShapeBindings settled = own;
+  for (const StateSize& size : sizes) {
+    const ValueId output = output_named(graph, size.state);
+    if (output == kNone<ValueId> || size.axis >= graph.shape(output).size()) continue;
+    const Dim made = graph.shape(output)[size.axis];
+    const auto stated =
+        std::ranges::find(given, size.name, &std::pair<std::string, std::int64_t>::first);
+    if (!made.is_fixed() && stated != given.end()) {
+      const auto other = solved_size(again, bindings, size, stated->second, names_open, tokens);
+      if (!other) continue;
+      if (other->second < (other->first == tokens ? 1 : 0)) {
+        return Diagnostics{diagnostic_of(
+            model.source.path(), escaped(size.name) + "=" + std::to_string(stated->second) +
+                                     " is too small for " + others + ": " + escaped(other->first) +
+                                     " would be " + std::to_string(other->second))};
+      }
+      names_open.erase(other->first);
+      settled.dims.push_back(*other);
+      continue;
+    }
+    if (!made.is_fixed()) continue;
+    if (stated == given.end()) {
+      // A size of outputs alone is not given: binding it is for inputs, and shape inference finds it anyway.
+      if (size.is_of_input) settled.dims.emplace_back(size.name, made.size());
+      continue;
+    }
+    // A mask may be longer than the state, of a model that cuts it.
+    if (stated->second == made.size() || model.misfits <= without->misfits) continue;
+    Diagnostic fault =
+        diagnostic_of(model.source.path(),
+                      escaped(size.name) + "=" + std::to_string(stated->second) + " contradicts " +
+                          others + ", which make state " + escaped_in_quotes(size.state) + " " +
+                          std::to_string(made.size()) + " long");
+    fault.notes.push_back("leave " + escaped(size.name) + " out: it follows from the others");
+    return Diagnostics{std::move(fault)};
+  }
+  return settled;
+}
+
+// With state, and no size that is not in the bindings.
+Loaded<LoadedModel> read_bound(const FormatRow& row, SourceFile source,
+                               const ShapeBindings& bindings, const ModelLimits& limits,
+                               const Progress& progress) {
+  Loaded<LoadedModel> model = row.read(std::move(source), bindings, limits, progress);
+  if (!model) return model;
+  model->bindings = bindings;
+  model->limits = limits;
+  if (row.format == ModelFormat::tflite) complete_tflite(*model);
+  if (auto added = add_state(*model); !added) {
+    Diagnostic fault = diagnostic_of(model->source.path(), added.error().message);
+    fault.notes = added.error().notes;
+    return Diagnostics{std::move(fault)};
+  }
+  return model;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> tokens_of_run(const Graph& graph) {
+  const ValueId input = input_of_tokens(graph);
+  if (input == kNone<ValueId>) return std::nullopt;
+  const auto shape = graph.shape(input);
+  if (shape.size() < 2 || !shape[1].is_fixed()) return std::nullopt;
+  return static_cast<std::uint64_t>(shape[1].size());
+}
 
 std::string state_text(const Graph& graph) {
   struct Sum {
@@ -310,8 +561,12 @@ std::string state_text(const Graph& graph) {
                     "", " ");
 }
 
-Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
-                               const ModelLimits& limits, const Progress& progress) {
+namespace {
+
+// `is_settled`: no size is to be looked for that follows from the bindings, or contradicts them.
+Loaded<LoadedModel> read_file(const std::string& path, const ShapeBindings& bindings,
+                              const ModelLimits& limits, const Progress& progress,
+                              bool is_settled) {
   Loaded<SourceFile> source = SourceFile::open(path, limits.file_bytes);
   if (!source) {
     Diagnostics faults = with_way_out(std::move(source).error(), limits);
@@ -333,17 +588,14 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
         const std::string misfit = is_given ? option_misfit(option, row.format) : "";
         if (!misfit.empty()) return Diagnostics{diagnostic_of(source->path(), misfit)};
       }
-      Loaded<LoadedModel> model = row.read(std::move(*source), bindings, limits, progress);
-      if (model) model->bindings = bindings;
-      if (model) model->limits = limits;
-      if (model && row.format == ModelFormat::tflite) complete_tflite(*model);
-      if (!model) return model;
-      if (auto added = add_state(*model); !added) {
-        Diagnostic fault = diagnostic_of(model->source.path(), added.error().message);
-        fault.notes = added.error().notes;
-        return Diagnostics{std::move(fault)};
-      }
-      return model;
+      auto model = read_bound(row, *std::move(source), bindings, limits, progress);
+      if (!model || is_settled) return model;
+      const auto settled = settled_sizes(*model);
+      if (!settled) return settled.error();
+      if (settled->dims.size() == bindings.dims.size()) return model;
+      // The file is read anew, as the graph of the first reading refers to it.
+      SourceFile file = std::move(model->source);
+      return read_bound(row, std::move(file), *settled, limits, progress);
     }
   }
   return Diagnostics{diagnostic_of(
@@ -353,8 +605,16 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
           description_of(source->path(), bytes))};
 }
 
+}  // namespace
+
+Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
+                               const ModelLimits& limits, const Progress& progress) {
+  return read_file(path, bindings, limits, progress, false);
+}
+
 std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings) {
-  auto again = read_model(model.source.path_again(), bindings, model.limits);
+  // Bindings of cleave's own are often tried ones, which need not fit together.
+  auto again = read_file(model.source.path_again(), bindings, model.limits, {}, true);
   if (!again) return std::nullopt;
   return *std::move(again);
 }

@@ -24,7 +24,8 @@ namespace cleave {
 // Reads a model of any format: recognises the format by content, then hands the file to its reader.
 
 // Reads the model at `path` ("-": standard input). On error: all faults found, at most 20; when a
-// limit is exceeded, only that fault.
+// limit is exceeded, only that fault. Of an ONNX model whose state grows, sizes that follow from those given are bound,
+// too, as a mask's from past and new tokens, and one that contradicts them is a fault; such a model is inferred again.
 Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
                                const ModelLimits& limits = {}, const Progress& progress = {});
 
@@ -56,6 +57,10 @@ Loaded<LoadedModel> read_inlined(const LoadedModel& model, const ShapeBindings& 
 
 // "json", "onnx", "pt2", "tflite"
 std::string_view model_format_name(ModelFormat format);
+
+// How many tokens a run takes: the second size of the input of ids or embeddings. nullopt: it is open, or there is
+// no such input.
+std::optional<std::uint64_t> tokens_of_run(const Graph& graph);
 
 // What is said of the graph's state in reports: "8 pairs, grows on axis 2, 1.00 MiB"; "" where it has none. Linear in the
 // pairs, for each kind of them.

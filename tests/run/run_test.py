@@ -761,12 +761,23 @@ def test_onnx_prompts_are_padded_only_where_a_mask_tells(folder):
         expect(run("run", place, "--inputs", folder / "in.npz"), 3, f'has the id {wrong}, and the model has 9 ids, from 0')
 
 
-def test_onnx_phases_of_a_batch_are_refused(folder):
+def test_onnx_phases_run_a_batch_of_prompts(folder):
+    """Each prompt of a batch has the ids that it has alone."""
     model, place = SAMPLES / "decoder.onnx", folder / "batch"
-    phases = ["--phase", "prompt:T=4,P=4", "--phase", "token:T=1,P=7"]
-    cleave("split", model, "-s", SAMPLES / "tiny_npu.txt", "-o", place, "--dim", "B=2", *phases)
-    expect(run("run", place), 3, "phases are run with one prompt, and these are for a batch of 2")
-    expect(run("verify", model, place), 3, "a batch of 2")
+    made = {}
+    for batch, rows in ((2, [[5, 9, 3, 7, 11, 2], [1, 60, 33, 8, 8, 4]]), (1, [[1, 60, 33, 8, 8, 4]])):
+        phases = ["--phase", "prompt:T=4,P=20", "--phase", "token:T=1,P=23"]
+        cleave("split", model, "-s", SAMPLES / "tiny_npu.txt", "-o", place, "--force", "--dim", f"B={batch}", *phases)
+        np.savez(folder / "in.npz", input_ids=np.array(rows))
+        given = ["--inputs", folder / "in.npz", "--steps", 12]
+        expect(run("verify", model, place, *given), 0, "bit for bit", "the model without padding, which chooses the same ids, 12 tokens")
+        expect(run("run", place, *given, "--outputs", folder / "out.npz", "--force"), 0, "6, in 2 calls")
+        with np.load(folder / "out.npz") as arrays:
+            made[batch] = arrays["generated_ids"]
+    assert made[2].shape == (2, 12) and (made[2][1] == made[1][0]).all() and (made[2][0] != made[2][1]).any(), made
+    cleave("split", model, "-s", SAMPLES / "tiny_npu.txt", "-o", place, "--force", "--dim", "B=2", *phases)
+    expect(run("run", place), 0, "2 prompts of one length")
+    expect(run("run", place, "--inputs", folder / "in.npz"), 3, '"input_ids" must have 2 rows of ids')
 
 
 def test_onnx_faults_of_a_phase_are_told(folder):

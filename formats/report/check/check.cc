@@ -1050,6 +1050,7 @@ class CheckMaker {
   CheckRun make() {
     run_.list_place = place_of_list(report_);
     run_.state = state_text(report_.graph);
+    if (const std::string kept = kept_state_text(report_); !kept.empty()) run_.state += ", " + kept;
     run_.now = measures_of(report_);
     if (!open_inputs(graph_).empty()) {
       // No sizes are sought: a fleet takes no longer for them.

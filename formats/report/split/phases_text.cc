@@ -14,20 +14,6 @@
 
 namespace cleave {
 
-std::optional<std::uint64_t> tokens_of_run(const Graph& graph) {
-  for (const std::string_view word : {"input_ids", "inputs_embeds", "ids", "tokens", "embeds"}) {
-    for (const ValueId input : graph.inputs()) {
-      const std::string_view name = graph.value(input).name;
-      const bool is_other = name.find("position") != name.npos || name.find("type") != name.npos;
-      if (name.find(word) == name.npos || is_other) continue;
-      const auto shape = graph.shape(input);
-      if (shape.size() < 2 || !shape[1].is_fixed()) return std::nullopt;
-      return static_cast<std::uint64_t>(shape[1].size());
-    }
-  }
-  return std::nullopt;
-}
-
 std::vector<LeftState> left_state(const Graph& from, const Graph& to) {
   std::map<std::string_view, ValueId> inputs;
   for (const ValueId input : to.inputs()) inputs.emplace(to.value(input).name, input);
@@ -76,9 +62,10 @@ std::vector<DeviceMemory> memory_of(const std::vector<Report>& phases) {
   const std::span<const Target> targets = phases.front().targets;
   std::vector<DeviceMemory> memory;
   for (const Target& target : targets) memory.push_back({.device = target.name});
-  if (targets.empty()) memory.push_back({.device = "acc"});
+  if (targets.empty()) memory.push_back({.device = std::string(phases.front().only_target)});
   memory.push_back({.device = "cpu"});
   std::vector<std::map<std::string_view, std::uint64_t>> weights(memory.size());
+  std::vector<bool> is_open(memory.size(), false);  // in some phase
   for (const Report& phase : phases) {
     const Partition& partition = phase.split.partition;
     std::vector<std::uint64_t> own(memory.size(), 0);  // weights of this phase
@@ -94,22 +81,23 @@ std::vector<DeviceMemory> memory_of(const std::vector<Report>& phases) {
       weights[device].merge(read[device]);
     }
     if (phase.time == nullptr) continue;
-    const auto hold = [&](std::size_t device, std::uint64_t bytes) {
+    const auto hold = [&](std::size_t device, std::uint64_t bytes, bool is_known) {
       auto& values = memory[device].values;
       values = std::max(values.value_or(0), bytes);
+      is_open[device] = is_open[device] || !is_known;
     };
     if (targets.empty()) {
-      if (phase.time->without.link_bytes.unknown == kNone<ValueId>)
-        hold(0, phase.time->plan.peak_bytes);
+      const bool is_known = phase.time->without.link_bytes.unknown == kNone<ValueId>;
+      hold(0, phase.time->plan.peak_bytes, is_known);
       continue;
     }
     for (std::size_t i = 0; i < targets.size() && phase.time->use; ++i) {
-      if (!phase.time->use->is_peak_known[i]) continue;
       const std::uint64_t peak = phase.time->use->peak_bytes[i];
-      hold(i, peak - std::min(peak, own[i]));
+      hold(i, peak - std::min(peak, own[i]), phase.time->use->is_peak_known[i]);
     }
   }
   for (std::size_t device = 0; device < memory.size(); ++device) {
+    if (is_open[device]) memory[device].values.reset();
     for (const auto& [name, bytes] : weights[device]) memory[device].weights += bytes;
   }
   return memory;
@@ -249,7 +237,7 @@ std::string phases_text(const PhasesReport& report) {
               kColumn);
   }
   for (const DeviceMemory& memory : report.memory) {
-    if (memory.weights == 0 && memory.values.value_or(0) == 0) continue;
+    if (memory.weights == 0 && (memory.device == "cpu" || memory.values == 0)) continue;
     page.fact(memory.device + " memory",
               bytes_text(memory.weights) + " of weights, once for all phases" +
                   (memory.values ? "; values at most " + bytes_text(*memory.values) + " (estimated)"
@@ -296,6 +284,13 @@ using GrowthNumber = std::optional<double> GrowthRow::*;
 constexpr GrowthNumber kGrowthNumbers[] = {&GrowthRow::link_bytes, &GrowthRow::state_bytes,
                                            &GrowthRow::us, &GrowthRow::all_cpu_us};
 
+std::string upper_answer(const GrowthRow& row) {
+  std::string word(row.answer.value_or("not known"));
+  // Not by std::toupper, which depends on the locale.
+  for (char& c : word) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  return word;
+}
+
 // "YES at P=0 to 1,024, NO at P=2,048 to 4,096"
 std::string answers_text(const GrowthReport& report) {
   std::string text;
@@ -303,9 +298,8 @@ std::string answers_text(const GrowthReport& report) {
   for (std::size_t first = 0; first < rows.size();) {
     std::size_t last = first;
     while (last + 1 < rows.size() && rows[last + 1].answer == rows[first].answer) ++last;
-    const std::string word = upper_case(rows[first].answer.value_or("not known"));
-    text += (text.empty() ? "" : ", ") + word + " at " + escaped(report.range.name) + "=" +
-            count_text(*rows[first].size);
+    text += (text.empty() ? "" : ", ") + upper_answer(rows[first]) + " at " +
+            escaped(report.range.name) + "=" + count_text(*rows[first].size);
     if (last > first) text += " to " + count_text(*rows[last].size);
     first = last + 1;
   }
@@ -316,9 +310,12 @@ std::string answers_text(const GrowthReport& report) {
 
 GrowthReport growth_report(const DimRange& range, std::span<const std::int64_t> sizes,
                            std::span<const Report> reports) {
-  GrowthReport growth{.range = range, .rows = {}, .mean = {}, .ends = {}};
+  GrowthReport growth{.range = range, .rows = {}, .mean = {}, .break_even = {}, .ends = {}};
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    growth.rows.push_back(growth_row(sizes[i], reports[i]));
+    GrowthRow row = growth_row(sizes[i], reports[i]);
+    const bool is_next = i > 0 && sizes[i] - sizes[i - 1] == 1;
+    if (is_next && row.answer != growth.rows.back().answer) growth.break_even.push_back(*row.size);
+    growth.rows.push_back(std::move(row));
   }
   // The whole reports of the ends alone: those between would fill pages with nearly the same.
   growth.ends.push_back(reports.front());
@@ -350,6 +347,16 @@ std::string growth_text(const GrowthReport& report) {
   const GrowthRow& mean = report.mean;
   if (mean.us && mean.all_cpu_us) {
     page.line("mean latency " + time(mean.us) + ", on the CPU alone " + time(mean.all_cpu_us));
+  }
+  if (!report.break_even.empty()) {
+    const auto first_text = [&](std::uint64_t size) {
+      const auto row = std::ranges::find(report.rows, size, &GrowthRow::size);
+      return "first " + upper_answer(*row) + " at " + escaped(report.range.name) + "=" +
+             count_text(size);
+    };
+    page.line(
+        "break-even: " + capped_list(report.break_even, report.break_even.size(), first_text) +
+        " (an estimate, found by bisection)");
   }
   const bool has_state = !report.ends.front().graph.state().pairs.empty();
   std::vector<std::string> headings = {escaped(report.range.name), "time", "CPU alone", "crosses"};

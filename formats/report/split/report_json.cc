@@ -820,8 +820,7 @@ const Fields<Said> kReportFields = {
         return ModelSaid{s.report.model, s.graph, s.preview.coverage.model_parameter_bytes};
       },
       kModelFields},
-     {"state",
-      [](auto& s) { return state_of(s.graph, &s.report.split.partition, s.report.targets); },
+     {"state", [](auto& s) { return state_of(s.graph, &s.report.split.partition, &s.report); },
       "What one step of the model hands to the next.", kStateFields, kLeftOut},
      {"settings", the<write_settings_of>, FieldForm{.schema = settings_schema}},
      {"support", Itself{}, kListFields},
@@ -1011,6 +1010,9 @@ const Fields<GrowthReport> kGrowthFields = {
     {{"dim", the<&GrowthReport::range, &DimRange::name>},
      {"sizes", the<&GrowthReport::rows>, "Numbers that are not known are null.", kGrowthRowFields},
      {"mean", the<&GrowthReport::mean>, "Of lines from each size to the next.", kGrowthRowFields},
+     {"break_even", the<&GrowthReport::break_even>,
+      "First sizes with another answer than the size before: estimates, found by bisection.",
+      kLeftOut},
      {"ends", the<write_ends>, FieldForm{.schema = ends_schema}}}};
 
 }  // namespace

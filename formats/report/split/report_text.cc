@@ -247,7 +247,7 @@ class TextReport {
     } else if (const std::string missing = missing_number_text(graph_, time); !missing.empty()) {
       add_fact("latency", "not known: " + missing);
     }
-    write_state_copies(time);
+    write_state(time);
     const std::string overlap = overlap_text(time, partition_);
     if (!overlap.empty()) add_fact("overlap", overlap);
     const std::string energy = energy_text(time);
@@ -257,7 +257,7 @@ class TextReport {
   }
 
   // What writes a state that grows copies all of it.
-  void write_state_copies(const InferenceTime& time) {
+  void write_state(const InferenceTime& time) {
     double us = 0;
     for (const StatePair& pair : graph_.state().pairs) {
       if (pair.kind != StateKind::grows || !is_written(graph_, pair)) continue;
@@ -268,10 +268,12 @@ class TextReport {
           target == kNone<TargetId> ? times.cpu : times.on_target(index(target));
       us += own.of(writer).value_or(0);
     }
+    std::string text = kept_state_text(report_);
     if (has_times_ && us > 0) {
-      add_fact("state", "its old part is copied in each step: what writes it takes " +
-                            duration_text(us) + " of the time");
+      text += "; its old part is copied in each step: what writes it takes " + duration_text(us) +
+              " of the time";
     }
+    if (!text.empty()) add_fact("state", text);
   }
 
   struct CostFiles {

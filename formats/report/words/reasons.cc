@@ -380,7 +380,8 @@ ReasonContext reason_context(const Report& report, TargetId target) {
 std::string device_name(const Report& report, PartId part) {
   const TargetId target = report.split.partition.target(part);
   if (target == kNone<TargetId>) return "CPU";
-  return report.targets.empty() ? "acc" : report.targets[index(target)].name;
+  return std::string(report.targets.empty() ? report.only_target
+                                            : report.targets[index(target)].name);
 }
 
 ReasonContext reason_context(const Report& report) {

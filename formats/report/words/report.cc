@@ -87,23 +87,42 @@ const Fields<StateSaid> kStateFields = {
       },
       "On which the output is longer, or has what is new alone.", kLeftOut},
      {"partition", the<&StateSaid::partition>, "That writes the output.", kLeftOut},
-     {"device", the<&StateSaid::device>, "Of several targets: of that partition.", kLeftOut},
+     {"device", the<&StateSaid::device>, "On which it is kept: of that partition.", kLeftOut},
      {"bytes", [](auto& said) { return state_bytes(said.graph, said.pair); },
       "Of what one step hands to the next; null: unknown."}},
     "state"};
 
 std::vector<StateSaid> state_of(const Graph& graph, const Partition* partition,
-                                std::span<const Target> targets) {
+                                const Report* report) {
   return each(graph.state().pairs, [&](const StatePair& pair) {
     StateSaid said{.graph = graph, .pair = pair};
     if (partition == nullptr || !is_written(graph, pair)) return said;
     const PartId part = partition->part_of[graph.value(pair.output).producer];
     const TargetId target = partition->target(part);
     said.partition = partition->name(part);
-    if (targets.empty()) return said;
-    said.device = target == kNone<TargetId> ? "cpu" : std::string_view(targets[index(target)].name);
+    if (report == nullptr) return said;
+    said.device = target == kNone<TargetId> ? "cpu"
+                  : report->targets.empty() ? report->only_target
+                                            : std::string_view(report->targets[index(target)].name);
     return said;
   });
+}
+
+std::string kept_state_text(const Report& report) {
+  std::map<std::string_view, std::size_t> counts;
+  std::size_t written = 0;
+  for (const StateSaid& said : state_of(report.graph, &report.split.partition, &report)) {
+    if (!said.device) continue;
+    ++counts[*said.device];
+    ++written;
+  }
+  std::vector<std::string> places;
+  for (const auto& [device, count] : counts) {
+    places.push_back(
+        std::string(device) +
+        (counts.size() == 1 ? "" : " (" + count_text(count) + " of " + count_text(written) + ")"));
+  }
+  return places.empty() ? "" : "kept on " + joined(places, " and ");
 }
 
 const Fields<ModelSaid> kModelFields = {

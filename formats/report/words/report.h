@@ -49,6 +49,7 @@ struct Report {
   const CostSet* costs = nullptr;         // of --costs; null: none
   const InferenceTime* time = nullptr;    // null: it was not asked for
   std::span<const Target> targets = {};   // of several; empty: there is one accelerator
+  std::string_view only_target = "acc";   // the name of that one
   const OpenSizes* open_sizes = nullptr;  // null: no dim is open, or they were not sought
   const Phase* phase = nullptr;           // null: the model is split once
   std::string chain = {};  // JSON: how parts that hold state are called; empty: as they are listed
@@ -94,10 +95,6 @@ struct PhasesReport {
   std::vector<std::string> notes = {};    // set by the caller
 };
 
-// How many tokens a run takes: the second size of the input of ids or embeddings. nullopt: it is open, or there is
-// no such input.
-std::optional<std::uint64_t> tokens_of_run(const Graph& graph);
-
 // A state that a phase leaves to the next.
 struct LeftState {
   ValueId written = kNone<ValueId>;  // of the phase that writes it
@@ -137,7 +134,9 @@ struct GrowthReport {
   DimRange range;
   std::vector<GrowthRow> rows;  // by size, ascending
   GrowthRow mean;               // of lines from each size to the next
-  std::vector<Report> ends;     // at the first and the last size
+  // First sizes with another answer than the size before; neighbours among the rows.
+  std::vector<std::uint64_t> break_even = {};
+  std::vector<Report> ends;  // at the first and the last size
 };
 
 // `reports` are at the sizes, two or more.
@@ -188,9 +187,11 @@ struct StateSaid {
   std::optional<std::string_view> device = {};
 };
 extern const Fields<StateSaid> kStateFields;
-// With a partition, also of which part writes it, and of several targets on which device.
+// With a partition, also of which part writes it, and with its report, on which device.
 std::vector<StateSaid> state_of(const Graph& graph, const Partition* partition = nullptr,
-                                std::span<const Target> targets = {});
+                                const Report* report = nullptr);
+// "kept on npu", where what writes the state runs: "kept on npu (6 of 8) and cpu (2 of 8)"; "" where nothing writes it.
+std::string kept_state_text(const Report& report);
 
 // The field "model" of reports.
 struct ModelSaid {

@@ -329,7 +329,9 @@ FullPhases full_phases(const PhaseJobs& jobs);
 
 // ---- growth ----
 
-// The split at five sizes of the request's range: its ends and three between. Refuses where another size stays open.
+// The split at five sizes of the request's range: its ends and three between. Where the answer whether it is worth it
+// changes between two, also at the last size before the change and at the first after it. Refuses where another size
+// stays open.
 Result<PhaseJobs, Fault> run_growth(const SplitRequest& request, const Progress& progress = {});
 
 // Refers to the jobs, which are those of run_growth().

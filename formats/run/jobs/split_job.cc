@@ -837,7 +837,8 @@ Report SplitJob::report(std::vector<std::string> more_notes) const {
           .costs = &costs(),
           .time = &*time_,
           .targets =
-              targets_.size() > 1 ? std::span<const Target>(targets_) : std::span<const Target>()};
+              targets_.size() > 1 ? std::span<const Target>(targets_) : std::span<const Target>(),
+          .only_target = targets_.front().name};
 }
 
 std::vector<std::string> SplitJob::limit_notes() const {

@@ -4,7 +4,6 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "core/base/words.h"
@@ -17,6 +16,7 @@
 #include "formats/models/models.h"
 #include "formats/report/drawings/drawings.h"
 #include "formats/report/split/split_texts.h"
+#include "formats/report/words/words.h"
 
 namespace cleave {
 
@@ -329,9 +329,11 @@ namespace {
 FullPhases full_phases(const PhaseJobs& jobs, std::vector<WrittenModels> written) {
   FullPhases made;
   std::vector<Report> reports;
+  const bool is_preview = written.empty();
   written.resize(jobs.jobs.size());
   for (std::size_t i = 0; i < jobs.jobs.size(); ++i) {
-    made.full.push_back(full_report(jobs.jobs[i], std::move(written[i].notes)));
+    made.full.push_back(is_preview ? preview_report(jobs.jobs[i])
+                                   : full_report(jobs.jobs[i], std::move(written[i].notes)));
     Report& report = made.full.back().report;
     report.part_files = std::move(written[i].part_files);
     report.phase = &jobs.phases[i];
@@ -425,90 +427,42 @@ Status<Fault> place_together(const std::vector<SplitRequest>& requests, PhaseJob
   return Done{};
 }
 
-// A size that follows from others: of a state that grows from [B,4,P,32] to [B,4,S,32], and of its mask, S is what the
-// operators make of P and of the new tokens.
-struct StateSize {
-  std::string name;
-  StatePair pair;  // where it shows
-  bool is_of_input = false;
-};
-
-std::vector<StateSize> state_sizes(const Graph& open) {
-  std::set<std::string_view> others, of_masks;  // names of sizes
-  std::vector<Dim> masks;
-  for (const ValueId input : open.inputs()) {
-    const bool is_mask = open.value(input).name.find("mask") != std::string_view::npos;
-    const Shape shape = open.shape(input);
-    if (is_mask && shape.size() == 2) masks.push_back(shape[1]);
-    for (const Dim dim : shape) {
-      if (dim.is_symbol()) (is_mask ? of_masks : others).insert(open.text(dim.name()));
-    }
-  }
-  std::vector<StateSize> sizes;
-  const auto add = [&](Dim dim, const StatePair& pair) {
-    if (!dim.is_symbol()) return;
-    std::string name(open.text(dim.name()));
-    // Sizes that some input other than a mask has are free: they are given, and do not follow.
-    if (others.contains(name) || std::ranges::count(sizes, name, &StateSize::name) > 0) return;
-    const bool is_of_input = of_masks.contains(name);
-    sizes.push_back({std::move(name), pair, is_of_input});
-  };
-  for (const StatePair& pair : open.state().pairs) {
-    const Shape to = is_written(open, pair) ? open.shape(pair.output) : Shape();
-    if (pair.kind != StateKind::grows || pair.axis >= to.size()) continue;
-    add(to[pair.axis], pair);
-    for (const Dim dim : masks) add(dim, pair);
-  }
-  return sizes;
-}
-
-// Gives the request the sizes that follow from those that it has, and refuses one that contradicts them.
-Status<Fault> settle_sizes(ModelRequest& request) {
-  auto& dims = request.bindings.dims;
-  // A copy: sizes are added to the request below, while these are still searched.
-  const auto given = dims;
-  if (given.empty()) return Done{};
-  ShapeBindings bindings = request.bindings;
-  bindings.dims.clear();
-  // Read twice: once with all sizes open, for the names of those that follow, and once with the others bound, for
-  // what they become. Without growing state the first is all.
-  const auto open = read_model(request.path, bindings, request.limits);
-  if (!open || open->onnx() == nullptr) return Done{};  // the split says why
-  const std::vector<StateSize> sizes = state_sizes(open->graph);
-  if (sizes.empty()) return Done{};
-  std::string others;
-  for (const auto& [name, size] : given) {
-    if (std::ranges::find(sizes, name, &StateSize::name) != sizes.end()) continue;
-    bindings.dims.emplace_back(name, size);
-    others += (others.empty() ? "" : ", ") + escaped(name) + "=" + std::to_string(size);
-  }
-  const auto bound = read_model(request.path, bindings, request.limits);
-  // No fault here either: the split reads the same file, and says why.
-  if (!bound) return Done{};
-  for (const StateSize& size : sizes) {
-    const std::string_view name = open->graph.value(size.pair.output).name;
-    const Graph& graph = bound->graph;
-    const auto outputs = graph.outputs();
-    const auto output = std::ranges::find_if(
-        outputs, [&](ValueId value) { return graph.value(value).name == name; });
-    if (output == outputs.end() || size.pair.axis >= graph.shape(*output).size()) continue;
-    const Dim made = graph.shape(*output)[size.pair.axis];
-    if (!made.is_fixed()) continue;
-    const auto own =
-        std::ranges::find(given, size.name, &std::pair<std::string, std::int64_t>::first);
-    if (own == given.end()) {
-      // A size of outputs alone is not given: binding it is for inputs, and shape inference finds it anyway.
-      if (size.is_of_input) dims.emplace_back(size.name, made.size());
-    } else if (own->second != made.size()) {
-      return input_fault(
-          {{.file = open->source.path(),
-            .message = escaped(size.name) + "=" + std::to_string(own->second) + " contradicts " +
-                       others + ", which make state " + escaped_in_quotes(name) + " " +
-                       std::to_string(made.size()) + " long",
-            .notes = {"leave " + escaped(size.name) + " out: it follows from the others"}}});
+// Refuses phases of which one leaves state in a size that the next one does not take, as of another batch. On the axis
+// on which a state grows each phase has its own.
+Status<Fault> check_handover(const PhaseJobs& all) {
+  for (std::size_t i = 1; i < all.jobs.size(); ++i) {
+    const Graph &from = all.jobs[i - 1].graph(), &to = all.jobs[i].graph();
+    for (const LeftState& state : left_state(from, to)) {
+      const Shape left = from.shape(state.written), read = to.shape(state.read);
+      const StatePair *of_left = from.state_of(state.written), *of_read = to.state_of(state.read);
+      for (std::size_t axis = 0; axis < std::min(left.size(), read.size()); ++axis) {
+        if (!left[axis].is_fixed() || !read[axis].is_fixed() || left[axis] == read[axis]) continue;
+        const auto is_long = [&](const StatePair* pair) {
+          return pair != nullptr && pair->axis == axis &&
+                 (pair->kind == StateKind::grows || pair->kind == StateKind::appended);
+        };
+        if (is_long(of_left) || is_long(of_read)) continue;
+        const std::string& prompt = all.phases[i - 1].spec.name;
+        const std::string& token = all.phases[i].spec.name;
+        return input_fault(
+            {{.file = all.jobs[i].model().source.path(),
+              .message = "phase " + token + " reads state " +
+                         escaped_in_quotes(to.value(state.read).name) + " with the size " +
+                         std::to_string(read[axis].size()) + " on axis " + std::to_string(axis) +
+                         ", and phase " + prompt + " leaves it with " +
+                         std::to_string(left[axis].size()),
+              .notes = {"phases take turns on the same state: give them the same sizes, but for "
+                        "tokens and past (--dim gives one to all)"}}});
+      }
     }
   }
   return Done{};
+}
+
+std::optional<std::string_view> answer_of(const SplitJob& job) {
+  const Report report = job.report();
+  const auto said = verdict_of(report);
+  return said ? std::optional(answer_name(said->verdict.answer)) : std::nullopt;
 }
 
 // The split of each phase. `check`: whether the model fits it.
@@ -523,9 +477,6 @@ Result<PhaseJobs, Fault> run_each(
       }
       return fault;
     };
-    if (auto done = settle_sizes(requests[i].model); !done) {
-      return in_phase(std::move(done).error());
-    }
     const InputsRead read{
         .check = [&](const LoadedModel& model) { return check(model, request.phases[i]); }};
     auto job = run_split(requests[i], progress, read);
@@ -550,33 +501,70 @@ Result<PhaseJobs, Fault> run_growth(const SplitRequest& request, const Progress&
     return fault_of(FaultCause::request, "--dim with a range reads the model once for each size",
                     {"write it to a file, which standard input is not"});
   }
-  SplitRequest at_sizes = request;
-  at_sizes.range.reset();
+  const auto split_at = [&](const std::vector<std::int64_t>& sizes) -> Result<PhaseJobs, Fault> {
+    SplitRequest at_sizes = request;
+    at_sizes.range.reset();
+    for (const std::int64_t size : sizes) {
+      at_sizes.phases.push_back(
+          {.name = range.name + "=" + std::to_string(size), .dims = {{range.name, size}}});
+    }
+    auto requests = phase_requests(at_sizes);
+    if (!requests) return fault_of(FaultCause::request, requests.error());
+    // phase_requests() wants names that differ. A size is no phase to the user, so no fault says "in phase".
+    for (PhaseSpec& phase : at_sizes.phases) phase.name.clear();
+    return run_each(at_sizes, *requests, progress,
+                    [](const LoadedModel& model, const PhaseSpec&) -> Status<Fault> {
+                      if (open_inputs(model.graph).empty()) return Done{};
+                      std::string sizes = size_options_text(model, model.graph);
+                      return input_fault(
+                          {{.file = model.source.path(),
+                            .message = "--dim with a range needs the sizes of all other dims",
+                            .notes = {sizes.empty() ? "give --input-shape" : "give " + sizes,
+                                      "a size that follows from others, as a mask's from past and "
+                                      "new tokens, is filled in: leave it out"}}});
+                    });
+  };
+  std::vector<std::int64_t> sizes;
   for (std::int64_t step = 0; step <= kSteps; ++step) {
     const std::int64_t whole = range.last - range.first;
     // whole * step could overflow, as a range may end at the largest size. Rounds down; the last is range.last.
     const std::int64_t size = range.first + whole / kSteps * step + whole % kSteps * step / kSteps;
-    auto& phases = at_sizes.phases;
     // A range of fewer than five sizes gives some twice.
-    if (!phases.empty() && phases.back().dims.front().second == size) continue;
-    phases.push_back(
-        {.name = range.name + "=" + std::to_string(size), .dims = {{range.name, size}}});
+    if (sizes.empty() || sizes.back() != size) sizes.push_back(size);
   }
-  auto requests = phase_requests(at_sizes);
-  if (!requests) return fault_of(FaultCause::request, requests.error());
-  // phase_requests() wants names that differ. A size is no phase to the user, so no fault says "in phase".
-  for (PhaseSpec& phase : at_sizes.phases) phase.name.clear();
-  return run_each(
-      at_sizes, *requests, progress,
-      [](const LoadedModel& model, const PhaseSpec&) -> Status<Fault> {
-        if (open_inputs(model.graph).empty()) return Done{};
-        std::string sizes = size_options_text(model, model.graph);
-        return input_fault({{.file = model.source.path(),
-                             .message = "--dim with a range needs the sizes of all other dims",
-                             .notes = {sizes.empty() ? "give --input-shape" : "give " + sizes,
-                                       "a size that follows from others, as a mask's from past and "
-                                       "new tokens, is filled in: leave it out"}}});
-      });
+  auto all = split_at(sizes);
+  if (!all) return all;
+  PhaseJobs grown{.phases = {}, .jobs = {}, .tokens = request.tokens};
+  const auto add = [&](PhaseJobs& from, std::size_t i) {
+    grown.phases.push_back(std::move(from.phases[i]));
+    grown.jobs.push_back(std::move(from.jobs[i]));
+  };
+  const auto size_of = [](const Phase& phase) { return phase.spec.dims.front().second; };
+  // Answers are yes, maybe, no or none, and few models have more changes than that between two sizes.
+  constexpr int kMostChanges = 3;
+  for (std::size_t i = 0; i < all->jobs.size(); ++i) {
+    // Where the answer changes, the sizes on both sides of the change are found by bisection, as if there were one.
+    for (int change = 0; i > 0 && change < kMostChanges; ++change) {
+      const auto before = answer_of(grown.jobs.back());
+      if (answer_of(all->jobs[i]) == before) break;
+      std::int64_t low = size_of(grown.phases.back()), high = size_of(all->phases[i]);
+      std::optional<PhaseJobs> last,
+          first;  // at low and high, where they are none of those that are there
+      while (high - low > 1) {
+        const std::int64_t middle = low + (high - low) / 2;
+        auto one = split_at({middle});
+        if (!one) return one;
+        const bool is_before = answer_of(one->jobs.front()) == before;
+        (is_before ? low : high) = middle;
+        (is_before ? last : first) = *std::move(one);
+      }
+      if (last) add(*last, 0);
+      if (!first) break;
+      add(*first, 0);
+    }
+    add(*all, i);
+  }
+  return grown;
 }
 
 FullGrowth full_growth(const DimRange& range, const PhaseJobs& jobs) {
@@ -606,6 +594,7 @@ Result<PhaseJobs, Fault> run_phases(const SplitRequest& request, const Progress&
                         return check_padding(model, phase);
                       });
   if (!all) return all;
+  if (auto done = check_handover(*all); !done) return std::move(done).error();
   std::vector<std::optional<std::uint64_t>> tokens;
   for (const SplitJob& job : all->jobs) tokens.push_back(tokens_of_run(job.graph()));
   const auto runs = runs_of_phases(tokens, request.tokens);

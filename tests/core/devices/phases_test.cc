@@ -181,6 +181,22 @@ TEST_CASE(
   CHECK(tally.worst <= 1.02);
 }
 
+TEST_CASE("Launches of the host count, too, on two targets") {
+  Tally tally;
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    const auto devices = [&](std::uint32_t own) {
+      DeviceProblem problem =
+          random_devices({.seed = own, .units = 5, .targets = 2, .most_launch_cost = 2});
+      problem.host_launch_cost = 4.0 + seed % 8;
+      return problem;
+    };
+    tally.add(two_phases(random, devices(2 * seed), devices(2 * seed + 1)), seed);
+  }
+  UNSCOPED_INFO(tally.optimal << " of " << tally.cases << " optimal, worst " << tally.worst);
+  CHECK(tally.optimal == tally.cases);
+}
+
 TEST_CASE("Phases that leave nothing to each other have the placements of each by itself") {
   std::mt19937 random(7);
   PhasesProblem problem = two_phases(random, random_chain(random, 5), random_chain(random, 5));

@@ -16,7 +16,7 @@ class State:
     axis: int | None = None
     # That writes the output.
     partition: str | None = None
-    # Of several targets: of that partition.
+    # On which it is kept: of that partition.
     device: str | None = None
     # Of what one step hands to the next; null: unknown.
     bytes: int | None
