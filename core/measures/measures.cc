@@ -905,6 +905,15 @@ std::optional<KnownWork> work_at_first(const Partition& partition, const OpenSiz
   return work;
 }
 
+// Refused by lists about the model's graph, where ONNX Runtime's graph has no such node.
+bool is_merged_by_runtime(const Graph& graph, NodeId node, const Reason& reason,
+                          std::span<const SupportList> lists, const OpFacts& facts) {
+  const bool is_refused =
+      reason.code == ReasonCode::no_rule || reason.code == ReasonCode::rule_failed;
+  return is_refused && reason.because == kNone<NodeId> && facts.runtime_host &&
+         facts.runtime_host(graph, node) != kNone<NodeId> && !are_about_runtime(lists);
+}
+
 class WorthJudge {
  public:
   explicit WorthJudge(const WorthCase& of)
@@ -995,11 +1004,12 @@ class WorthJudge {
   // A list without rules for the opset says nothing of its nodes, and a rule that asks for a size says nothing of an
   // open one. That is the reason where it has half of the CPU's.
   void count_unmeasured() {
-    std::size_t on_cpu = 0, refused = 0, open = 0;
+    std::size_t on_cpu = 0, refused = 0, open = 0, merged = 0;
     for (const NodeId node : graph_.nodes()) {
       if (split_.partition.is_acc(split_.partition.part_of[node])) continue;
       ++on_cpu;
       const Reason& reason = split_.reasons[node];
+      if (is_merged_by_runtime(graph_, node, reason, of_.lists, of_.facts)) ++merged;
       if (reason.list >= of_.lists.size()) continue;
       if (fails_on_opset_alone(graph_, node, of_.lists, reason, of_.facts)) {
         ++refused;
@@ -1009,7 +1019,10 @@ class WorthJudge {
     }
     if (refused > 0 && 2 * refused >= on_cpu) verdict_.other_opset = refused;
     if (open > 0 && 2 * open >= on_cpu) verdict_.open_sizes = open;
-    if (verdict_.other_opset + verdict_.open_sizes > 0) verdict_.answer = Worth::maybe;
+    if (merged > 0 && 2 * merged >= on_cpu) verdict_.merged = merged;
+    if (verdict_.other_opset + verdict_.open_sizes + verdict_.merged > 0) {
+      verdict_.answer = Worth::maybe;
+    }
   }
 
   bool has_open_size(NodeId node) const {
