@@ -706,8 +706,13 @@ class Adviser {
       for (GapFound& found :
            find_gaps(model.graph, state_.filled.lists(), model.facts, state_.supported[i])) {
         if (state_.taken.count(found.gap.key) != 0) continue;
-        std::erase_if(found.nodes, [&](NodeId node) { return lacks_sizes(i, node); });
-        if (found.nodes.empty()) continue;
+        const std::size_t less =
+            std::erase_if(found.nodes, [&](NodeId node) { return lacks_sizes(i, node); });
+        // Nodes of bodies fail by the same as those of the model.
+        const auto is_in_model = [&](NodeId node) {
+          return index(node) < model.graph.node_count();
+        };
+        if (less > 0 && std::ranges::none_of(found.nodes, is_in_model)) continue;
         const std::size_t row = rows.add(std::move(found.gap), i, found.nodes.size());
         for (const NodeId node : found.nodes) {
           if (index(node) >= model.graph.node_count()) continue;  // of a body

@@ -739,7 +739,7 @@ std::string sentence(const Report& report, const WorthVerdict& verdict) {
   if (verdict.merged > 0) {
     text += (text.empty() ? "" : "; ") + std::string("ONNX Runtime takes ") +
             counted(verdict.merged, "node") +
-            " on the CPU out of the graph first, as Identity (--as onnxruntime judges so)";
+            " on the CPU out of the graph first, such as Identity (--as onnxruntime judges so)";
   }
   // What was not measured makes the answer uncertain. The criteria that say no are then told beside it, as they are
   // what those nodes could change.
