@@ -922,6 +922,8 @@ constexpr int kMostRounds = 6;
 // Of pairs further apart, those with most bytes between them: each of the two is in so many pairs at most, so that a
 // round stays linear where one subgraph feeds, or reads, all others. Chosen, not measured.
 constexpr std::size_t kMostFar = 8;
+// Units of such a pair: a minimum cut of thousands of units around one value takes minutes.
+constexpr std::size_t kMostFarUnits = 512;
 constexpr std::uint32_t kNoUnit = 0xffffffff;
 
 // The network of a pair. Of cuts that cost the same, the one with most on the preferred side is taken.
@@ -976,7 +978,10 @@ class Packing {
       saved = saved_;
       sweep(true);
       settle();
-      for (const auto& [early, late] : far_pairs()) pack_pair(early, late, false);
+      for (const auto& [early, late] : far_pairs()) {
+        if (members_[early].size() + members_[late].size() > kMostFarUnits) continue;
+        pack_pair(early, late, false);
+      }
       settle();
     }
     if (saved_ <= 0) return {before, 0};
