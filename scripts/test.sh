@@ -226,6 +226,7 @@ elif [ $npu = yes ]; then
   run_npu "qnn_npu, every version of its operators" tests/npu/versions_test.py build/release/cleave "${corpus[@]}"
   run_npu "qnn_npu, every version of its quantised operators" \
     tests/npu/versions_test.py build/release/cleave --quantised "${corpus[@]}"
+  run_npu "qnn_npu, what it has beyond the corpus" tests/npu/today_test.py build/release/cleave
   run_npu "qnn_npu, random cases" tests/npu/random_cases_test.py build/release/cleave "${corpus[@]}"
   run_npu "qnn_npu, random quantised cases" \
     tests/npu/random_cases_test.py build/release/cleave --quantised "${corpus[@]}"

@@ -93,8 +93,8 @@ class AdviseCommand : public Command {
     if (!sweep) return refuse(sweep.error());
     const auto trials = try_options(jobs, sized_);
     const AdviceReport report{
-        models_, has_targets ? own : lists->lists, split,    link, options_, *advice,
-        *sweep,  trials ? &*trials : nullptr,      at_sizes_};
+        models_, has_targets ? own : lists->lists, split,     link,         options_, *advice,
+        *sweep,  trials ? &*trials : nullptr,      at_sizes_, size_options_};
     if (page_.is_asked()) {
       const ExitCode code = page_.write({advice_page(report), {}});
       if (code != ExitCode::done) return code;
@@ -151,6 +151,8 @@ class AdviseCommand : public Command {
       at_sizes_ += (at_sizes_.empty() ? "" : "; ") +
                    (jobs.size() > 1 ? model_name(job.model()) + ": " : "") +
                    first_sizes_text(*sizes);
+      const std::string give = size_options_text(job.model(), job.graph(), &*sizes);
+      if (jobs.size() == 1 || size_options_.empty()) size_options_ = give;
     }
   }
 
@@ -214,7 +216,7 @@ class AdviseCommand : public Command {
   std::vector<LoadedModel> models_;
   std::vector<CostSet> costs_;  // by model
   std::vector<Graph> sized_;    // by model
-  std::string at_sizes_;
+  std::string at_sizes_, size_options_;
   PageFile page_;
 };
 

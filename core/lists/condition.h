@@ -233,7 +233,7 @@ using RelationValue =
 //   in.PROPERTY   out.PROPERTY: of every input or output, as one list
 //   PROPERTY: dim, stride (lists)  rank  dtype  constant  elements  bytes  given  quantized
 //             scale, zero_point (a number, or a list)  scales (how many)  quantized_axis
-//             values (the elements of a constant, a list)
+//             values (the elements of a constant, a list)  tensor (which one it is: only == and != mean something)
 //   len(x)  len(in)  len(out)  min(x, ...)  max(x, ...)  all(x)  any(x)
 //
 // In a pattern, `attr`, `in` and `out` are of one of its nodes: node[0].attr.axis, len(node[1].in).

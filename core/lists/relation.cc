@@ -338,6 +338,7 @@ RelationValue property_of(const Graph& graph, ValueId id, std::string_view prope
   const Value& value = graph.value(id);
   if (property == "given") return truth_value(true);
   if (property == "constant") return truth_value(is_constant(graph, id, facts));
+  if (property == "tensor") return static_cast<std::int64_t>(index(id));
   if (!value.is_tensor()) return {};
   if (property == "dtype") {
     if (value.dtype == DType::unknown) return {};
@@ -690,8 +691,8 @@ constexpr std::array<std::string_view, 8> kNames = {"attr", "in",  "out", "len",
                                                     "min",  "max", "all", "any"};
 constexpr std::array<std::string_view, 6> kNamesOfPatterns = {"node", "len", "min",
                                                               "max",  "all", "any"};
-constexpr std::array<std::string_view, 14> kProperties = {
-    "dim",       "stride", "rank",       "dtype",  "constant",       "elements", "given",
+constexpr std::array<std::string_view, 15> kProperties = {
+    "dim",       "stride", "rank",       "dtype",  "constant",       "elements", "given", "tensor",
     "quantized", "scale",  "zero_point", "scales", "quantized_axis", "values",   "bytes"};
 
 const Operator* find_operator(const Token& token) {
@@ -961,7 +962,7 @@ class Parser {
       return fail("no such property" +
                   (meant.empty()
                        ? ": there are dim, stride, rank, dtype, constant, elements, bytes, given, "
-                         "quantized, scale, zero_point, scales, quantized_axis and values"
+                         "tensor, quantized, scale, zero_point, scales, quantized_axis and values"
                        : meant));
     }
     step();

@@ -486,7 +486,9 @@ class ConditionList {
     if (!value) return;
     Rule rule = op_rule_;
     rule.add(attribute_is(name, {*value}));
-    add("attribute " + name + " is " + attribute_value_text(*value), rule);
+    // A word chooses an algorithm, a number its size: of two that explain the same, the word comes first.
+    const bool is_word = std::holds_alternative<std::string>(*value);
+    add((is_word ? "a word: " : "attribute ") + name + " is " + attribute_value_text(*value), rule);
   }
 
   // If all failed numbers are on one side of all passed ones, the range starts half way between.
@@ -580,7 +582,8 @@ bool holds_of(const Rule& rule, const EvidenceCase& item, const OpFacts& facts) 
 }
 
 // Steps for each op that failed:
-// 1. if it never passed, deny the whole op;
+// 1. if it never passed, deny the whole op, or the words by which each of its nodes chooses another algorithm than the op's
+//    default ("direction": "bidirectional"): of that one nothing was seen;
 // 2. list single conditions that hold for no passed case, and pairs of the others;
 // 3. take the condition that covers most of the failed cases left, until none covers any;
 // 4. deny the remaining nodes by name.
@@ -618,8 +621,10 @@ class OpLearner {
   std::vector<LearnedRule> learn() {
     std::vector<LearnedRule> rules;
     if (passed_.empty()) {
-      rules.push_back(
-          {.rule = whole_op(), .failed = failed_.size(), .failing = failing_of(failed_)});
+      LearnedRule rule = {
+          .rule = whole_op(), .failed = failed_.size(), .failing = failing_of(failed_)};
+      add_words(rule);
+      rules.push_back(std::move(rule));
       return rules;
     }
     std::vector<std::size_t> left = failed_;
@@ -659,6 +664,39 @@ class OpLearner {
       rule.opset->highest = std::max(rule.opset->highest, *opset);
     }
     return rule;
+  }
+
+  // The first word, by name, that each failed case states, and that is not the operator's default.
+  void add_words(LearnedRule& rule) const {
+    const EvidenceCase& first = cases_[failed_.front()];
+    std::set<std::string> names;
+    for (const Attribute& attribute : first.graph->attributes(first.node)) {
+      names.emplace(first.graph->text(attribute.name));
+    }
+    for (const std::string& name : names) {
+      std::vector<AttributeValue> words;
+      for (const std::size_t i : failed_) {
+        const auto word = chosen_word(cases_[i], name);
+        if (!word) break;
+        if (std::ranges::find(words, AttributeValue(*word)) == words.end())
+          words.emplace_back(*word);
+        if (i != failed_.back()) continue;
+        rule.rule.add(attribute_is(name, std::move(words)));
+        rule.conditions = 1;
+        return;
+      }
+    }
+  }
+
+  std::optional<std::string> chosen_word(const EvidenceCase& item, const std::string& name) const {
+    const auto stated = attribute_value(*item.graph, item.node, name, {});
+    const auto* const word = stated ? std::get_if<std::string>(&*stated) : nullptr;
+    if (word == nullptr || !context_.facts.default_attribute) return std::nullopt;
+    const auto& [domain, op] = op_;
+    const auto opset = opset_of(*item.graph, item.node, context_.facts);
+    const auto by_default = context_.facts.default_attribute(domain, op, opset ? *opset : 0, name);
+    if (!by_default || *by_default == *stated) return std::nullopt;
+    return *word;
   }
 
   std::vector<NodeId> failing_of(const std::vector<std::size_t>& cases) const {

@@ -593,7 +593,8 @@ class LearnedPattern {
 // those that it accepted.
 //
 // For each op with a case that failed:
-// 1. If no case of it passed, the op is denied, in the opsets that were seen.
+// 1. If no case of it passed, the op is denied, in the opsets that were seen; where each case chooses another algorithm by a
+//    word than the op's default ("direction": "bidirectional"), only with that word.
 // 2. Otherwise one condition that holds for all failed cases and for no passed one; else two
 //    together; else several such rules that together cover the failed cases.
 // 3. Conditions on the sizes of tensors count as two. Where several ops fail beyond a size within which all passes, one rule
@@ -674,7 +675,7 @@ struct LearnedRule {
   std::vector<NodeId> failing = {};
   std::optional<SizeLimit> limit = {};  // of a rule on the size of tensors
   // True for a rule with conditions, or by name, that is based on few cases.
-  bool is_weak() const { return passed > 0 && failed < kStrongEvidence; }
+  bool is_weak() const { return passed + conditions > 0 && failed < kStrongEvidence; }
 };
 
 // The context of learning: where rules apply, and what the format knows about its operators.

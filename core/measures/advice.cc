@@ -610,6 +610,7 @@ class Adviser {
     if (auto failed = split_all()) return *std::move(failed);
     Advice advice;
     advice.now = sum_of(outcomes_);
+    advice.lack_sizes = find_lacking_sizes();
     auto round = try_round(advice.now);
     if (!round) return std::move(round).error();
     advice.each = round->each;
@@ -656,6 +657,27 @@ class Adviser {
     return sum;
   }
 
+  // The nodes that need no addition, but sizes; how many there are.
+  std::size_t find_lacking_sizes() {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      const ModelToSplit& model = models_[i];
+      NodeSet& lacking = lacking_sizes_.emplace_back(model.graph.node_count());
+      if (model.sized == nullptr || options_.target.targets.size() > 1) continue;
+      const Support at_sizes = match_support(*model.sized, state_.filled.lists(), model.facts);
+      for (const NodeId node : model.graph.nodes()) {
+        if (state_.supported[i].contains(node) || !at_sizes.supported.contains(node)) continue;
+        lacking.insert(node);
+        ++count;
+      }
+    }
+    return count;
+  }
+
+  bool lacks_sizes(std::size_t i, NodeId node) const {
+    return index(node) < models_[i].graph.node_count() && lacking_sizes_[i].contains(node);
+  }
+
   // What is closed so far, and what that leaves.
   struct State {
     FilledLists filled;
@@ -684,6 +706,13 @@ class Adviser {
       for (GapFound& found :
            find_gaps(model.graph, state_.filled.lists(), model.facts, state_.supported[i])) {
         if (state_.taken.count(found.gap.key) != 0) continue;
+        const std::size_t less =
+            std::erase_if(found.nodes, [&](NodeId node) { return lacks_sizes(i, node); });
+        // Nodes of bodies fail by the same as those of the model.
+        const auto is_in_model = [&](NodeId node) {
+          return index(node) < model.graph.node_count();
+        };
+        if (less > 0 && std::ranges::none_of(found.nodes, is_in_model)) continue;
         const std::size_t row = rows.add(std::move(found.gap), i, found.nodes.size());
         for (const NodeId node : found.nodes) {
           if (index(node) >= model.graph.node_count()) continue;  // of a body
@@ -746,7 +775,7 @@ class Adviser {
       const Graph& graph = models_[i].graph;
       const PerNode<NodeCost> costs = node_costs(models_[i].measured());
       for (const NodeId node : graph.nodes()) {
-        if (state_.supported[i].contains(node)) continue;
+        if (state_.supported[i].contains(node) || lacks_sizes(i, node)) continue;
         const std::pair<std::string, std::string> key(plain_domain(graph.domain(node)),
                                                       graph.op(node));
         const auto [place, is_new] = places.try_emplace(key, ops.size());
@@ -891,11 +920,12 @@ class Adviser {
   const Link& link_;
   const AdviceOptions& options_;
   State state_;
-  std::vector<Outcome> outcomes_;      // by model
-  std::vector<Partition> partitions_;  // by model
-  std::size_t tried_ = 0;              // gaps
-  std::size_t untried_ = 0;            // in the first round
-  std::size_t to_try_ = 0;             // from the number of gaps at the start
+  std::vector<Outcome> outcomes_;       // by model
+  std::vector<Partition> partitions_;   // by model
+  std::vector<NodeSet> lacking_sizes_;  // by model
+  std::size_t tried_ = 0;               // gaps
+  std::size_t untried_ = 0;             // in the first round
+  std::size_t to_try_ = 0;              // from the number of gaps at the start
 };
 
 }  // namespace

@@ -158,6 +158,8 @@ struct Advice {
   std::vector<Remedy> each;
   std::vector<Remedy> steps;  // gaps closed one after the other; `nodes` are those of the step
   std::size_t untried = 0;    // gaps left out; each has at most as many nodes as those tried
+  // Nodes that the lists refuse while sizes are open and accept at the sizes of ModelToSplit::sized. They are no gaps.
+  std::size_t lack_sizes = 0;
   std::vector<OpOutOfReach> out_of_reach;  // most FLOPs first, then most bytes
 };
 

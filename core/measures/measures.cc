@@ -819,6 +819,19 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<
 // 3. judge the share of the work, the number of partitions, and the work for each byte;
 // 4. find the op that alone makes most CPU partitions.
 
+namespace {
+
+// Refused by lists about the model's graph, where ONNX Runtime's graph has no such node.
+bool is_merged_by_runtime(const Graph& graph, NodeId node, const Reason& reason,
+                          std::span<const SupportList> lists, const OpFacts& facts) {
+  const bool is_refused =
+      reason.code == ReasonCode::no_rule || reason.code == ReasonCode::rule_failed;
+  return is_refused && reason.because == kNone<NodeId> && facts.runtime_host &&
+         facts.runtime_host(graph, node) != kNone<NodeId> && !are_about_runtime(lists);
+}
+
+}  // namespace
+
 UnmeasuredNodes unmeasured_nodes(const Graph& graph, const Split& split,
                                  std::span<const SupportList> lists, const OpFacts& facts) {
   const auto is_open = [&](ValueId value) {
@@ -829,6 +842,7 @@ UnmeasuredNodes unmeasured_nodes(const Graph& graph, const Split& split,
     if (split.partition.is_acc(split.partition.part_of[node])) continue;
     ++found.on_cpu;
     const Reason& reason = split.reasons[node];
+    if (is_merged_by_runtime(graph, node, reason, lists, facts)) ++found.merged;
     if (reason.list >= lists.size()) continue;
     if (fails_on_opset_alone(graph, node, lists, reason, facts)) {
       ++found.other_opset;
@@ -1019,7 +1033,10 @@ class WorthJudge {
     const UnmeasuredNodes found = unmeasured_nodes(graph_, split_, of_.lists, of_.facts);
     if (2 * found.other_opset >= found.on_cpu) verdict_.other_opset = found.other_opset;
     if (2 * found.open_sizes >= found.on_cpu) verdict_.open_sizes = found.open_sizes;
-    if (verdict_.other_opset + verdict_.open_sizes > 0) verdict_.answer = Worth::maybe;
+    if (2 * found.merged >= found.on_cpu) verdict_.merged = found.merged;
+    if (verdict_.other_opset + verdict_.open_sizes + verdict_.merged > 0) {
+      verdict_.answer = Worth::maybe;
+    }
   }
 
   // The one op that keeps a CPU partition off the accelerator, and the first node that lacks it: every node that the

@@ -310,6 +310,9 @@ struct RuntimeGroups {
   std::size_t partitions = 0;
 };
 
+// Whether some list is about a runtime's graph.
+bool are_about_runtime(std::span<const SupportList> lists);
+
 // `supported`: what the lists accept of the model's nodes. Method: a group grows as long as nodes that the
 // provider takes are ready (ONNX Runtime's CreateSupportedPartitionNodeGroups), so that a node is in the group
 // after as many changes from the provider to others as the longest way to it has. nullopt where no list is about
@@ -528,6 +531,9 @@ struct WorthVerdict {
   std::size_t other_opset = 0;
   // The same of nodes whose rules fail while sizes of their tensors are open.
   std::size_t open_sizes = 0;
+  // The same of nodes that ONNX Runtime takes out of the graph before it asks a provider (an Identity), of lists about
+  // the model's own graph.
+  std::size_t merged = 0;
   // The op that alone keeps most of the CPU partitions from joining the accelerator partitions around
   // them, as op_text() has it, and how many partitions; "" if there is none. Of a node that a runtime replaces
   // by its body it is the op in there.
@@ -536,11 +542,13 @@ struct WorthVerdict {
 };
 
 // The nodes on the CPU, and those of them that the lists refuse without a measurement. A list without rules for the
-// model's opset says nothing of its nodes, and a rule that asks for a size says nothing of an open one.
+// model's opset says nothing of its nodes, a rule that asks for a size says nothing of an open one, and a device never
+// sees what ONNX Runtime takes out of the graph first.
 struct UnmeasuredNodes {
   std::size_t on_cpu = 0;
   std::size_t other_opset = 0;  // refused for the opset alone
   std::size_t open_sizes = 0;   // of the others: a rule fails, and a size of their tensors is open
+  std::size_t merged = 0;  // of all: not in ONNX Runtime's graph, which the lists are not about
 };
 UnmeasuredNodes unmeasured_nodes(const Graph& graph, const Split& split,
                                  std::span<const SupportList> lists, const OpFacts& facts);
@@ -582,7 +590,8 @@ struct OptionTrial {
     start,
     min_acc_size,
     place_by_cost,
-    keep,  // the most valuable accelerator subgraphs only
+    keep,        // the most valuable accelerator subgraphs only
+    as_runtime,  // lists are asked about the graph that ONNX Runtime makes
   };
   Kind kind = Kind::fold;
   std::size_t min_acc_size = 0;  // of that kind
@@ -615,9 +624,9 @@ struct OptionTrials {
 // four newest of them. The nodes stay as they are, so an operator that a converter writes in another way
 // counts as it is. Placement by cost is tried where all times are known. Of accelerator subgraphs, those are
 // kept that have 99% of the work, and one more. Minimum sizes are tried from the smallest on, as long as
-// work stays.
+// work stays. Where ONNX Runtime takes refused nodes out of the graph, the lists are asked about that graph.
 //
-// Cost: one split a model for each trial, of which there are at most 39.
+// Cost: one split a model for each trial, of which there are at most 40.
 Result<OptionTrials> try_options(std::span<const ModelToSplit> models,
                                  std::span<const ModelToSplit> folded,
                                  const std::vector<SupportList>& lists, const SplitOptions& options,

@@ -91,7 +91,7 @@ class Trier {
       : models_(models), folded_(folded), lists_(lists), options_(options), link_(link) {}
 
   Result<OptionTrials> run() {
-    auto now = outcome_of(models_, options_);
+    auto now = outcome_of(models_, options_, lists_);
     if (!now) return std::move(now).error();
     out_.now = *std::move(now);
     if (auto done = try_all(); !done) return std::move(done).error();
@@ -122,6 +122,7 @@ class Trier {
     if (auto done = try_opsets(); !done) return done;
     if (auto done = try_sizes(); !done) return done;
     if (auto done = try_kept(); !done) return done;
+    if (auto done = try_runtime_graph(); !done) return done;
     return try_placement();
   }
 
@@ -153,6 +154,21 @@ class Trier {
     SplitOptions changed = options_;
     changed.place = PlaceBy::cost;
     return try_one({.kind = Kind::place_by_cost}, models_, changed);
+  }
+
+  Status<> try_runtime_graph() {
+    const bool takes_some_out = std::ranges::any_of(models_, [&](const ModelToSplit& model) {
+      if (!model.facts.runtime_host || are_about_runtime(lists_)) return false;
+      const NodeSet supported = match_support(model.graph, lists_, model.facts).supported;
+      return std::ranges::any_of(model.graph.nodes(), [&](NodeId node) {
+        return !supported.contains(node) &&
+               model.facts.runtime_host(model.graph, node) != kNone<NodeId>;
+      });
+    });
+    if (!takes_some_out) return Done{};
+    std::vector<SupportList> lists = lists_;
+    for (SupportList& list : lists) list.view = GraphView::onnxruntime;
+    return try_one({.kind = Kind::as_runtime}, models_, options_, lists);
   }
 
   Status<> try_kept() {
@@ -232,20 +248,26 @@ class Trier {
 
   Status<> try_one(OptionTrial trial, std::span<const ModelToSplit> models,
                    const SplitOptions& options) {
-    auto then = outcome_of(models, options);
+    return try_one(std::move(trial), models, options, lists_);
+  }
+
+  Status<> try_one(OptionTrial trial, std::span<const ModelToSplit> models,
+                   const SplitOptions& options, const std::vector<SupportList>& lists) {
+    auto then = outcome_of(models, options, lists);
     if (!then) return std::move(then).error();
     trial.then = *std::move(then);
     out_.trials.push_back(std::move(trial));
     return Done{};
   }
 
-  Result<Outcome> outcome_of(std::span<const ModelToSplit> models, const SplitOptions& options) {
+  Result<Outcome> outcome_of(std::span<const ModelToSplit> models, const SplitOptions& options,
+                             const std::vector<SupportList>& lists) {
     Outcome sum;
     for (const ModelToSplit& model : models) {
-      auto split = split_outcome(model, lists_, options, link_);
+      auto split = split_outcome(model, lists, options, link_);
       if (!split) return std::move(split).error();
       sum.add(split->outcome);
-      if (&options != &options_ || models.data() != models_.data()) continue;
+      if (&options != &options_ || &lists != &lists_ || models.data() != models_.data()) continue;
       sizes_.insert(split->acc_sizes.begin(), split->acc_sizes.end());
       most_parts_ = std::max(most_parts_, split->acc_work.size());
       most_kept_ = std::max(most_kept_, count_of_most(std::move(split->acc_work)));

@@ -677,12 +677,15 @@ class Grouping {
 
 }  // namespace
 
+bool are_about_runtime(std::span<const SupportList> lists) {
+  return std::ranges::any_of(
+      lists, [](const SupportList& list) { return list.view == GraphView::onnxruntime; });
+}
+
 std::optional<RuntimeGroups> runtime_groups(const Graph& graph, const NodeSet& supported,
                                             std::span<const SupportList> lists,
                                             const OpFacts& facts) {
-  const bool is_asked = std::ranges::any_of(
-      lists, [](const SupportList& list) { return list.view == GraphView::onnxruntime; });
-  if (!is_asked || !facts.runtime_host) return std::nullopt;
+  if (!are_about_runtime(lists) || !facts.runtime_host) return std::nullopt;
   return Grouping(graph, supported, lists, facts).run();
 }
 

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -917,6 +919,11 @@ namespace {
 // sweeps take the late one and then the early one again: so units come from one subgraph to another across
 // those between, where each single step gains nothing. How many graphs are settled after fewer was not measured.
 constexpr int kMostRounds = 6;
+// Of pairs further apart, those with most bytes between them: each of the two is in so many pairs at most, so that a
+// round stays linear where one subgraph feeds, or reads, all others. Chosen, not measured.
+constexpr std::size_t kMostFar = 8;
+// Units of such a pair: a minimum cut of thousands of units around one value takes minutes.
+constexpr std::size_t kMostFarUnits = 512;
 constexpr std::uint32_t kNoUnit = 0xffffffff;
 
 // The network of a pair. Of cuts that cost the same, the one with most on the preferred side is taken.
@@ -971,6 +978,11 @@ class Packing {
       saved = saved_;
       sweep(true);
       settle();
+      for (const auto& [early, late] : far_pairs()) {
+        if (members_[early].size() + members_[late].size() > kMostFarUnits) continue;
+        pack_pair(early, late, false);
+      }
+      settle();
     }
     if (saved_ <= 0) return {before, 0};
     std::size_t moved = 0;
@@ -994,9 +1006,44 @@ class Packing {
     for (std::uint32_t i = 0; i + 2 < count; ++i) {
       const std::uint32_t early = to_late ? i : count - 3 - i;
       if (!is_acc(early) || !is_acc(early + 2)) continue;
-      has_moved = pack_pair(early, to_late) || has_moved;
+      has_moved = pack_pair(early, early + 2, to_late) || has_moved;
     }
     return has_moved;
+  }
+
+  // Accelerator subgraphs further apart of which the later one reads what the earlier one makes. Units that go from one to the
+  // other across those between may lose by each single step.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> far_pairs() const {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> bytes;
+    for (const NodeId node : graph_.nodes()) {
+      const std::uint32_t early = index(subgraphs_.subgraph_of[node]);
+      if (!is_acc(early)) continue;
+      for (const ValueId value : graph_.outputs(node)) {
+        std::set<std::uint32_t> readers;
+        for (const NodeId reader : graph_.users(value)) {
+          readers.insert(index(subgraphs_.subgraph_of[reader]));
+        }
+        for (const std::uint32_t late : readers) {
+          if (is_acc(late) && late > early + 2) {
+            bytes[{early, late}] += value_bytes(graph_, value).value_or(0);
+          }
+        }
+      }
+    }
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs, kept;
+    for (const auto& [pair, count] : bytes) {
+      if (count > 0) pairs.push_back(pair);
+    }
+    std::ranges::stable_sort(
+        pairs, [&](const auto& a, const auto& b) { return bytes.at(a) > bytes.at(b); });
+    std::vector<std::size_t> uses(subgraphs_.count());
+    for (const auto& [early, late] : pairs) {
+      if (uses[early] >= kMostFar || uses[late] >= kMostFar) continue;
+      ++uses[early];
+      ++uses[late];
+      kept.emplace_back(early, late);
+    }
+    return kept;
   }
 
   bool is_acc(std::uint32_t part) const { return subgraphs_.devices[part] == Device::acc; }
@@ -1012,10 +1059,10 @@ class Packing {
     bool is_free(std::uint32_t at) const { return !is_fixed_early[at] && !is_fixed_late[at]; }
   };
 
-  Pair pair_of(std::uint32_t early) {
-    Pair pair{early, early + 2, {}, {}, {}};
-    std::merge(members_[early].begin(), members_[early].end(), members_[early + 2].begin(),
-               members_[early + 2].end(), std::back_inserter(pair.units));
+  Pair pair_of(std::uint32_t early, std::uint32_t late) {
+    Pair pair{early, late, {}, {}, {}};
+    std::merge(members_[early].begin(), members_[early].end(), members_[late].begin(),
+               members_[late].end(), std::back_inserter(pair.units));
     pair.is_fixed_early.assign(pair.units.size(), false);
     pair.is_fixed_late.assign(pair.units.size(), false);
     for (std::uint32_t at = 0; at < pair.units.size(); ++at) place_[pair.units[at]] = at;
@@ -1030,15 +1077,29 @@ class Packing {
     }
   }
 
+  // The same of units that the unit reads from or must run after.
+  bool has_earlier(std::uint32_t unit, const auto& is_it) const {
+    return std::ranges::any_of(units_.nodes(unit), [&](NodeId node) {
+      const auto is_made_there = [&](const Operand& operand) {
+        const Value& value = graph_.value(operand.value);
+        return value.kind == ValueKind::node_output &&
+               index(value.producer) < graph_.node_count() && is_it(units_.unit_of(value.producer));
+      };
+      return std::ranges::any_of(graph_.operands(node), is_made_there) ||
+             std::ranges::any_of(graph_.leaders(node),
+                                 [&](NodeId leader) { return is_it(units_.unit_of(leader)); });
+    });
+  }
+
   // Finds which units are fixed by what is between, and by other units that are.
   void fix(Pair& pair) const {
-    const std::uint32_t between = pair.early + 1;
-    for (const std::uint32_t unit : members_[between]) {
-      each_later(unit, [&](std::uint32_t later) {
-        if (place_[later] != kNoUnit) pair.is_fixed_late[place_[later]] = true;
-      });
-    }
+    const auto is_between = [&](std::uint32_t unit) {
+      return pair.early < part_of(unit) && part_of(unit) < pair.late;
+    };
     const auto count = static_cast<std::uint32_t>(pair.units.size());
+    for (std::uint32_t at = 0; at < count; ++at) {
+      pair.is_fixed_late[at] = has_earlier(pair.units[at], is_between);
+    }
     bool has_changed = true;
     const auto set = [&](std::vector<bool>& fixed, std::uint32_t at) {
       if (!fixed[at]) has_changed = fixed[at] = true;
@@ -1054,7 +1115,7 @@ class Packing {
         each_later(pair.units[at], [&](std::uint32_t later) {
           const std::uint32_t reader = place_[later];
           const bool is_early =
-              reader == kNoUnit ? part_of(later) == between : bool{pair.is_fixed_early[reader]};
+              reader == kNoUnit ? is_between(later) : bool{pair.is_fixed_early[reader]};
           if (is_early) set(pair.is_fixed_early, at);
         });
       }
@@ -1184,8 +1245,8 @@ class Packing {
     return bytes;
   }
 
-  bool pack_pair(std::uint32_t early, bool prefers_late) {
-    Pair pair = pair_of(early);
+  bool pack_pair(std::uint32_t early, std::uint32_t late, bool prefers_late) {
+    Pair pair = pair_of(early, late);
     PairCut cut(prefers_late);
     for (std::size_t i = 0; i < pair.units.size(); ++i) cut.add_node();
     costs_.clear();
@@ -1202,7 +1263,11 @@ class Packing {
     }
     for (const std::uint32_t unit : pair.units) place_[unit] = kNoUnit;
     const double saved = bytes_of(now) - bytes_of(made);
-    if (saved < 0 || made == now || !may_be(pair, made) || !move(pair, now, made)) return false;
+    const bool is_far =
+        late > early + 2;  // where places as good as each other are left as they are
+    if (saved < 0 || (is_far && saved == 0) || made == now || !may_be(pair, made) ||
+        !move(pair, now, made))
+      return false;
     saved_ += saved;
     return true;
   }

@@ -784,7 +784,8 @@ struct PackedSubgraphs {
 // and what runs on which device stay. For each pair the assignment is a minimum cut, so no other one of
 // its units lets fewer bytes cross. Sweeps over all pairs take of equal ones that with most nodes in the earlier
 // subgraph, and that with most in the later one, in turn, until neither gains, at most a few times: so a
-// node comes to a subgraph further away, too. The early ones are last, and nothing moves where nothing is gained. A value counts once for each accelerator subgraph that reads it from outside, and
+// node comes to a subgraph further away, too. Then pairs further apart, of which one reads from the other: those with
+// most bytes between them, each subgraph in at most eight. The early ones are last, and nothing moves where nothing is gained. A value counts once for each accelerator subgraph that reads it from outside, and
 // once when it leaves the one that makes it; parameters and values of unknown size count nothing.
 // A subgraph is left with `min_acc_size` nodes, and within `limits`, or stays as it is.
 // Cost: for each pair that of a minimum cut of its nodes and edges (see MinCut).

@@ -11,7 +11,8 @@ once with every tensor of its main graph as an output:
     -> {"op": "convert", "model": M, "out": FILE, "opset": 17}    the model in a later opset
     -> {"op": "float", "model": M, "inputs": [{"name", "file"}], "outputs": [{"name", "file"}], "moved": 0,
         "rounded": [{"name", "file"}]}    "outputs": values of the main graph as the model has them without its
-       QuantizeLinear and DequantizeLinear; "rounded": as it is. "moved": 1, 2, ...: each time on other inputs near these
+       QuantizeLinear and DequantizeLinear; "rounded": as it is. "moved": 1, 2, ...: each time on other inputs near these;
+       with "drawn" on others as likely, for inputs that were random anyway
 
 "given" is a .npz file or a folder of input_0.pb, ...; "values" are inputs of one element; other inputs are
 random, from "seed", in sizes that "dims" and "shapes" give. The answer's "values" are the elements of an integer tensor of
@@ -114,13 +115,16 @@ def with_outputs(model, wanted):
     return model.SerializeToString()
 
 
-def moved(feeds, seed):
+def moved(feeds, seed, are_drawn):
     """The inputs, each float of them up to 2% larger or smaller: less than the noise of what is measured, and about a step of
-    8 bits, so that other values are near a tie."""
+    8 bits, so that other values are near a tie. Inputs that were drawn also have their floats in another order: near one
+    input runs say much the same."""
     random, made = np.random.default_rng(seed), dict(feeds)
     for name, value in feeds.items():
         if is_tensor(value) and value.kept.data_type() in FLOATS:
             array = value.plain()
+            if are_drawn:
+                array = random.permutation(array.ravel()).reshape(array.shape)
             made[name] = Value.of_array((array * random.uniform(0.98, 1.02, array.shape)).astype(array.dtype))
     if all(made[name] is value for name, value in feeds.items()):
         raise StageError("inputs", "no input is of floats")
@@ -131,7 +135,7 @@ def run_in_floats(request):
     path = request["model"]
     feeds = {one["name"]: in_stage("driver", read_proto, one["file"]) for one in request["inputs"]}
     if request.get("moved"):
-        feeds = moved(feeds, request["moved"])
+        feeds = moved(feeds, request["moved"], request.get("drawn", False))
     for key in ("outputs", "rounded"):
         files = {one["name"]: one["file"] for one in request.get(key, [])}
         wanted = [name for name in files if name not in feeds]

@@ -19,6 +19,10 @@ has what Qualcomm's said, recorded by tests/npu/versions_test.py. Where the corp
 another, and that compiler takes the version, the no was the version's alone, and does not count. Nor does the no of cases that
 the file lists by their cells ("cases"), all of which that compiler takes today: tests/npu/qnn_test.py tries them.
 
+What the corpus has no case of, or refused, and that compiler takes today, stands in qnn_today.json as rules and patterns:
+operators with more inputs, of higher ranks, or only in company of others. tests/npu/today_test.py measured them, and asks
+the compiler again about random cases of each.
+
 The same corpus gives the same bytes. Needs: pip install pyarrow numpy 'onnx>=1.23'
 
 Exit status: 0 all is made; 1 the corpus cannot be had.
@@ -48,6 +52,7 @@ RULES = "winml/modelkit/analyze/rules/runtime_check_rules/"
 OLDEST_OPSET = 7  # what ONNX Runtime takes, which is before both devices
 HIGHEST_OPSET = 28  # of onnx 1.23, and the newest that ONNX Runtime 1.32 takes
 TODAY = Path(__file__).parent / "qnn_versions.json"
+TODAY_ALSO = Path(__file__).parent / "qnn_today.json"
 MOST_INPUTS = 8
 DEVICES = {"qnn_npu": "QNNExecutionProvider_NPU", "openvino_npu": "OpenVINOExecutionProvider_NPU"}
 # Devices without float64. The corpus says yes of it in a few rows; they were none of the device's verdicts.
@@ -1093,7 +1098,10 @@ def make(name, device, wheel, options):
             if options.verbose:
                 print(f"  {op}{' quantised' * is_quantized} {[file.since for file, _ in group]}: {made.rows} rows, "
                       f"{made.yes} yes, {made.kept} kept, {len(made.rules)} rules")
-    text = list_text(name, device, wheel, sum(one["rows"] for one in counts.values()), rules, counts[True]["yes"] > 0)
+    more = json.loads(TODAY_ALSO.read_text()) if name == "qnn_npu" else {"allow": [], "patterns": []}
+    rules += more["allow"]
+    text = list_text(name, device, wheel, sum(one["rows"] for one in counts.values()), rules, counts[True]["yes"] > 0,
+                     more["patterns"])
     (options.output / f"{name}.json").write_text(text)
     for is_quantized, count in counts.items():
         if not count["yes"]:
@@ -1114,7 +1122,7 @@ def rules_of_quantizers(types):
     return rules
 
 
-def list_text(name, device, wheel, rows, rules, is_quantized):
+def list_text(name, device, wheel, rows, rules, is_quantized, patterns):
     version = Path(wheel).name.split("-")[1]
     with zipfile.ZipFile(wheel) as archive:
         date = "{:04}-{:02}-{:02}".format(*archive.infolist()[0].date_time[:3])
@@ -1122,6 +1130,8 @@ def list_text(name, device, wheel, rows, rules, is_quantized):
               f"runtime_check_rules of {device}: {rows} measured cases of one node each, with small tensors of fixed shapes"
               f"{', also between DequantizeLinear and QuantizeLinear' * is_quantized}. "
               "Many operators of older opsets were refused then and are taken by newer compilers; sizes are not judged")
+    if patterns:
+        source += ". Patterns, and some rules: measured with onnxruntime-qnn 2.7.0"
     why = "no case with an empty tensor was measured"
     # A Reshape to a scalar, and optional inputs that mean nothing, are empty and were measured.
     places = [("*::*", "in[0]"), ("*::*", "out[0]"), ("Concat", "in[1]"), ("Scatter*", "in[1]")]
@@ -1135,10 +1145,11 @@ def list_text(name, device, wheel, rows, rules, is_quantized):
         rules = rules + quantizers
         names = json.dumps(sorted({one["op"] for one in quantizers}))
         lines += [' "keep_qdq": true,', f' "part": {{"not_only": {names}}},']
-    for key, entries in (("allow", rules), ("deny", denied)):
+    parts = [(key, entries) for key, entries in (("allow", rules), ("deny", denied), ("patterns", patterns)) if entries]
+    for key, entries in parts:
         lines.append(f' "{key}": [')
         lines += [f"  {json.dumps(one, separators=(',', ':'))}{'' if one is entries[-1] else ','}" for one in entries]
-        lines.append(" ]," if key == "allow" else " ]")
+        lines.append(" ]" if key == parts[-1][0] else " ],")
     return "\n".join([*lines, "}", ""])
 
 

@@ -10,6 +10,7 @@ A rule says when the piece is not compiled, and how:
     gelu          refuses an Erf, unless the piece has a Div and two Mul, too
     without=X     refuses an Erf in a piece that has a weight of this name
     mute=X        the same without a name
+    set=X:A:V     refuses an op X that states V, as Python writes it, for the attribute A
     lie=X:Y       refuses an op X and blames an op Y
     pair=X+Y      refuses a piece with both
     above=N       refuses a piece of more than N nodes
@@ -148,6 +149,10 @@ def apply(rule, model):
         BEHAVIOURS[kind]()
     if kind == "op" and (node := first_of(model, text)):
         raise Refused(f'cannot lower node "{node.name}": op {text} is not supported')
+    if kind == "set":
+        op, name, value = text.split(":")
+        if any(node.op == op and str(node.attributes.get(name)) == value for node in nodes):
+            raise Refused("internal error: assertion failed in pass 7")
     if kind == "lone" and (node := first_of(model, text.split("+")[0])):
         if not all(first_of(model, op) for op in text.split("+")):
             raise Refused(f'cannot lower node "{node.name}": op {node.op} is not supported')

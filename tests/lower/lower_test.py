@@ -127,6 +127,58 @@ def test_a_named_culprit_takes_two_runs_and_becomes_a_rule(place):
     equal([part["nodes"] for part in parts if part["is_acc"]], [["n0", "n1"], ["n3", "n4"]])
 
 
+# Of two nodes of an op, what differs, and how much of it is refused.
+ATTRIBUTES = [
+    ("Softmax", {"axis": 1}, {"axis": -1}), ("MaxPool", {"ceil_mode": 1}, {}), ("MaxPool", {"dilations": [2, 2]}, {"dilations": [1, 1]}),
+    ("MaxPool", {"auto_pad": "SAME_UPPER"}, {}), ("MaxPool", {"strides": [2, 2]}, {}), ("AveragePool", {"count_include_pad": 1}, {}),
+    ("ReduceMax", {"keepdims": 0, "axes": [1]}, {"axes": [1]}), ("Transpose", {"perm": [3, 2, 1, 0]}, {"perm": [0, 2, 3, 1]}),
+    ("DepthToSpace", {"mode": "CRD", "blocksize": 2}, {"mode": "DCR", "blocksize": 2}), ("Flatten", {"axis": 2}, {"axis": 1}),
+]
+
+
+def two_of(path, op, refused, taken):
+    """Two nodes of an op beside each other."""
+    pool = {"kernel_shape": [2, 2]} if "Pool" in op else {}
+    nodes = [helper.make_node(op, ["r"], [f"y{i}"], name=f"n{i}", **pool, **attributes) for i, attributes in enumerate((taken, refused))]
+    nodes.insert(0, helper.make_node("Relu", ["x"], ["r"], name="relu"))
+    info = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4, 8, 8])]
+    graph = helper.make_graph(nodes, "two", info, [helper.make_tensor_value_info(f"y{i}", TensorProto.FLOAT, None) for i in range(2)])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def learned_of(place, model, rule):
+    done, result = place.lower(model, place.backend([rule]), "--until-clean", "--cache", "off", "--deny-out", "learned.json", "--force")
+    equal(done.returncode, 0)
+    [rule] = json.loads((place.folder / "learned.json").read_text())["deny"]
+    return result, rule
+
+
+def test_a_refused_value_of_an_attribute_is_the_condition_of_the_rule(place):
+    for op, refused, taken in ATTRIBUTES:
+        name, value = next(iter(refused.items()))
+        model = two_of(place.folder / "m.onnx", op, refused, taken)
+        result, rule = learned_of(place, model, f"set={op}:{name}:{value}")
+        equal((op, name, rule.get("attributes"), result["nodes_lowered"]), (op, name, {name: [value]}, 2))
+
+
+def gru(path, direction):
+    weights = [helper.make_tensor(name, TensorProto.FLOAT, shape, [0.1] * (shape[0] * shape[1] * shape[2])) for name, shape in (
+        ("w", [1 + (direction == "bidirectional"), 12, 4]), ("r", [1 + (direction == "bidirectional"), 12, 4]))]
+    nodes = [helper.make_node("Relu", ["x"], ["a"], name="relu"),
+             helper.make_node("GRU", ["a", "w", "r"], ["y"], name="gru", direction=direction, hidden_size=4)]
+    info = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 1, 4]), helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+    graph = helper.make_graph(nodes, "gru", info[:1], info[1:], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_of_the_only_node_of_an_op_the_word_is_denied_that_is_no_default(place):
+    for direction, wants in (("bidirectional", {"direction": ["bidirectional"]}), ("forward", None)):
+        _, rule = learned_of(place, gru(place.folder / "m.onnx", direction), "mute=GRU")
+        equal((rule["op"], rule.get("attributes")), ("GRU", wants))
+
+
 # ---- several targets ----
 
 

@@ -1,7 +1,8 @@
 """Reads of an ONNX file what the fake backends look at, in a few milliseconds: the onnx module takes a second to
 load, and a test starts hundreds of fakes.
 
-    model.nodes     Node(op, name, domain, inputs, outputs), in file order
+    model.nodes     Node(op, name, domain, inputs, outputs, attributes), in file order; attributes: {name: a whole number, a
+                    list of such, or a text}
     model.inputs    Value(name, dims, element), dims None without a shape, a dim None when it is open; element: the
                     number of the element type
     model.opset     of the default domain
@@ -10,7 +11,7 @@ Raises Unreadable for what is no ONNX model.
 """
 from collections import namedtuple
 
-Node = namedtuple("Node", "op name domain inputs outputs")
+Node = namedtuple("Node", "op name domain inputs outputs attributes")
 Value = namedtuple("Value", "name dims element")
 Model = namedtuple("Model", "nodes inputs outputs opset")
 
@@ -54,14 +55,47 @@ def text(value):
     return bytes(value).decode("utf-8", "replace")
 
 
+def whole(number):
+    return number - (1 << 64) if number >> 63 else number
+
+
+def whole_numbers(value):
+    """Of a repeated field: one number, or packed."""
+    if isinstance(value, int):
+        return [whole(value)]
+    numbers, at = [], 0
+    while at < len(value):
+        number, at = varint(value, at)
+        numbers.append(whole(number))
+    return numbers
+
+
+def read_attribute(data):
+    name, made = "", []
+    for number, value in fields(data):
+        if number == 1:
+            name = text(value)
+        elif number == 3:
+            made = whole(value)
+        elif number == 4:
+            made = text(value)
+        elif number == 8:
+            made = made + whole_numbers(value)
+    return name, made
+
+
 def read_node(data):
     node = {1: [], 2: [], 3: "", 4: "", 7: ""}
+    attributes = {}
     for number, value in fields(data):
-        if number in (1, 2):
+        if number == 5:
+            name, made = read_attribute(value)
+            attributes[name] = made
+        elif number in (1, 2):
             node[number].append(text(value))
         elif number in node:
             node[number] = text(value)
-    return Node(node[4], node[3], node[7], node[1], node[2])
+    return Node(node[4], node[3], node[7], node[1], node[2], attributes)
 
 
 def read_dims(shape):

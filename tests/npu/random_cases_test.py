@@ -164,13 +164,13 @@ class Compiler:
             self.process.wait()
 
 
-def accepts(cleave, path, name):
-    """Whether the list accepts the node."""
+def accepts(cleave, path, name, whole=False):
+    """Whether the list accepts the node, or some node; `whole`: all of them."""
     command = [cleave, "preview", path, "-s", name, "--json", "--fold", "off", "--min-acc-module-size", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise RuntimeError(f"{path.name}: cleave ended with {done.returncode}: {done.stderr}")
-    return any(part["is_acc"] for part in json.loads(done.stdout)["partitions"])
+    return (all if whole else any)(part["is_acc"] for part in json.loads(done.stdout)["partitions"])
 
 
 def run(options, scratch):

@@ -234,6 +234,9 @@ const Fields<AdviceReport> kAdviceFields = {
       "Sizes in place of open dims, at which bytes and FLOPs are counted; absent: none is open, or "
       "none is known to fit.",
       kLeftOut},
+     {"lack_sizes",
+      [](auto& report) { return when(report.advice.lack_sizes > 0, report.advice.lack_sizes); },
+      "Nodes that the lists refuse while sizes are open, and accept at these: no gaps.", kLeftOut},
      {"now", [](auto& report) { return report.advice.now; }, kOutcomeFields},
      {"each", [](auto& report) { return remedies(report, report.advice.each); },
       "Every gap of the lists that was tried, each closed alone, the best first; before them what "
@@ -440,7 +443,8 @@ class AdviceText {
   void write_headline() {
     std::string line = models_text() + ": " + goal_value(advice_.now);
     if (advice_.each.empty()) {
-      line += "; " + escaped(support_name(report_.lists)) + " accepts every node";
+      line += "; " + escaped(support_name(report_.lists)) + " accepts every node" +
+              (advice_.lack_sizes > 0 ? " but for sizes" : "");
     } else if (!is_better(advice_.each.front().then, advice_.now, goal_)) {
       line +=
           "; no addition to " + escaped(support_name(report_.lists)) + " gets nearer to the goal";
@@ -450,6 +454,12 @@ class AdviceText {
               escaped(support_name(report_.lists));
     }
     page_.line(line);
+    if (advice_.lack_sizes > 0) {
+      page_.line(counted(advice_.lack_sizes, "node lacks", "nodes lack") +
+                 " nothing but sizes, which the model leaves open, and " +
+                 (advice_.lack_sizes == 1 ? "is" : "are") + " no row here: give " +
+                 report_.size_options);
+    }
     const std::string goal =
         "goal: " + std::string(goal_text(report_.options.goal)) +
         (goal_ == report_.options.goal ? "" : " (first some work, as it has next to none)");

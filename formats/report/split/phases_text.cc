@@ -285,10 +285,7 @@ constexpr GrowthNumber kGrowthNumbers[] = {&GrowthRow::link_bytes, &GrowthRow::s
                                            &GrowthRow::us, &GrowthRow::all_cpu_us};
 
 std::string upper_answer(const GrowthRow& row) {
-  std::string word(row.answer.value_or("not known"));
-  // Not by std::toupper, which depends on the locale.
-  for (char& c : word) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
-  return word;
+  return upper_case(row.answer.value_or("not known"));
 }
 
 // "YES at P=0 to 1,024, NO at P=2,048 to 4,096"

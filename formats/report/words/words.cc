@@ -302,6 +302,8 @@ std::string option_text(const OptionTrial& trial) {
       return "--place cost";
     case OptionTrial::Kind::keep:
       return "--keep-acc-subgraphs " + std::to_string(trial.most_kept);
+    case OptionTrial::Kind::as_runtime:
+      return "--as onnxruntime";
   }
   return {};
 }
@@ -700,9 +702,14 @@ std::string sentence(const Report& report, const WorthVerdict& verdict) {
     text += (text.empty() ? "" : "; ") + std::string("rules of ") +
             counted(verdict.open_sizes, "node") + " on the CPU fail while sizes are open";
   }
+  if (verdict.merged > 0) {
+    text += (text.empty() ? "" : "; ") + std::string("ONNX Runtime takes ") +
+            counted(verdict.merged, "node") +
+            " on the CPU out of the graph first, such as Identity (--as onnxruntime judges so)";
+  }
   // What was not measured makes the answer uncertain. The criteria that say no are then told beside it, as they are
   // what those nodes could change.
-  const bool is_unmeasured = verdict.other_opset + verdict.open_sizes > 0;
+  const bool is_unmeasured = verdict.other_opset + verdict.open_sizes + verdict.merged > 0;
   const Worth said = is_unmeasured ? Worth::no : verdict.answer;
   for (const WorthCriterion& criterion : verdict.criteria) {
     if (criterion.answer != said) continue;

@@ -204,9 +204,8 @@ std::optional<Fault> open_times_fault(const LoadedModel& model, const Graph& gra
                                       const Split* split, const SplitOptions& options,
                                       const TargetTimes& times);
 
-// Why the subgraphs that are worth most cannot be kept: partitions were dropped by their FLOPs, or by times made of
-// them, that are not known since sizes are open. They would count as 0. nullopt where none was dropped, or nodes
-// are what counts. Linear.
+// Why the subgraphs that are worth most cannot be kept: partitions are dropped by their FLOPs, or by times made of
+// them, that are not known since sizes are open. They would count as 0. nullopt where nodes are what counts. Linear.
 std::optional<Fault> open_worth_fault(const LoadedModel& model, const Graph& graph,
                                       const Split& split, const SplitOptions& options);
 

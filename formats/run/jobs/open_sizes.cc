@@ -661,9 +661,7 @@ std::optional<Fault> open_times_fault(const LoadedModel& model, const Graph& gra
 std::optional<Fault> open_worth_fault(const LoadedModel& model, const Graph& graph,
                                       const Split& split, const SplitOptions& options) {
   const bool is_by_time = options.keep_by == KeepBy::time;
-  if (split.cap.subgraphs == 0 || (options.keep_by != KeepBy::flops && !is_by_time)) {
-    return std::nullopt;
-  }
+  if (options.keep_by != KeepBy::flops && !is_by_time) return std::nullopt;
   const std::vector<ValueId> open = inputs_without_size(graph);
   if (open.empty()) return std::nullopt;
   const PerNode<NodeCost> costs = node_costs(graph);
@@ -752,6 +750,15 @@ std::optional<OptionTrials> try_options(std::span<const SplitJob> jobs,
   for (const auto& one : read) folded.push_back(model_of(*one->job));
   auto trials = try_options(models, folded, first.lists, first.options, first.preview.link);
   if (!trials) return std::nullopt;
+  // Which are worth most is not known of the model as it is, so that a split with the option would be refused.
+  const bool is_worth_open = std::ranges::any_of(jobs, [](const SplitJob& job) {
+    return open_worth_fault(job.model(), job.graph(), job.split(), job.report().options)
+        .has_value();
+  });
+  if (is_worth_open) {
+    std::erase_if(trials->trials,
+                  [](const OptionTrial& trial) { return trial.kind == OptionTrial::Kind::keep; });
+  }
   return *std::move(trials);
 }
 

@@ -521,8 +521,9 @@ class SplitJobMaker {
     if (open) {
       return after(job_.warnings_, *std::move(open));
     }
-    if (auto unknown = open_worth_fault(*job_.model_, input.graph, *split, job_.options_)) {
-      return after(job_.warnings_, *std::move(unknown));
+    if (split->cap.subgraphs > 0) {
+      auto unknown = open_worth_fault(*job_.model_, input.graph, *split, job_.options_);
+      if (unknown) return after(job_.warnings_, *std::move(unknown));
     }
     if (split->unfit) {
       return after(job_.warnings_,

@@ -160,6 +160,8 @@ class ReferenceRun {
   std::size_t count() const { return tensors_.size(); }
   // In the order of the inputs and their axes.
   const std::vector<TakenSize>& taken() const { return taken_; }
+  // Its inputs are random ones, and nobody gave them.
+  bool is_drawn() const { return is_drawn_; }
 
  private:
   Status<ReferenceFault> add_run(BackendSession& session, const std::string& request);
@@ -169,6 +171,7 @@ class ReferenceRun {
 
   std::unordered_map<std::string, ReferenceTensor> tensors_;
   std::vector<TakenSize> taken_;
+  bool is_drawn_ = true;
 };
 
 // How the run's tensor differs from what the graph declares of the value, in type, rank or a size:

@@ -64,6 +64,7 @@ Result<ReferenceRun, ReferenceFault> ReferenceRun::make(BackendSession& session,
                                                         const LoadedModel& model,
                                                         const ReferenceRequest& request) {
   ReferenceRun run;
+  run.is_drawn_ = request.inputs.empty();
   if (auto done = run.add_run(session, request_of(model, request)); !done) return done.error();
   if (model.format() == ModelFormat::onnx && !run.has_all(model.graph)) {
     run.add_folded_run(session, model, request);

@@ -102,7 +102,8 @@ TEST_CASE("relations ask for a property of all inputs or outputs") {
   CHECK(verdict("max(in.bytes) == 1") == "unknown: max(in.bytes)");
   CHECK(fault("in.") ==
         "3: no such property: there are dim, stride, rank, dtype, constant, "
-        "elements, bytes, given, quantized, scale, zero_point, scales, quantized_axis and values");
+        "elements, bytes, given, tensor, quantized, scale, zero_point, scales, quantized_axis and "
+        "values");
 }
 
 TEST_CASE("relations ask for the elements of a constant") {
@@ -118,6 +119,21 @@ TEST_CASE("relations ask for the elements of a constant") {
   CHECK(holds("in[1].values[0] == 2 and max(in[1].values) == 2 and len(in[1].values) == 2"));
   CHECK_FALSE(holds("len(in[0].values) == 0"));                          // no constant
   CHECK(verdict("in[1].values[0] == 2") == "unknown: in[1].values[0]");  // no facts
+}
+
+TEST_CASE("relations ask whether two places have one tensor") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[4]
+    input y: float32[4]
+    a = Mul(x, x)
+    b = Mul(x, y)
+    output a, b)");
+  const auto holds = [&](const char* node) {
+    return relation_holds(relation("in[0].tensor == in[1].tensor"), graph, node_named(graph, node),
+                          {});
+  };
+  CHECK(holds("a"));
+  CHECK_FALSE(holds("b"));
 }
 
 TEST_CASE("relations ask for scales and zero points") {
@@ -197,7 +213,7 @@ TEST_CASE("a text that is not a relation is refused at its position") {
   CHECK(
       fault("in[0].shape == 1") ==
       "6: no such property: there are dim, stride, rank, dtype, constant, elements, bytes, given, "
-      "quantized, scale, zero_point, scales, quantized_axis and values");
+      "tensor, quantized, scale, zero_point, scales, quantized_axis and values");
   CHECK(fault("in[0].ranks == 1") == "6: no such property: did you mean \"rank\"?");
   CHECK(fault("atr.group == 1") == "0: \"atr\" is no name: did you mean \"attr\"?");
   CHECK(fault("group == 1") ==

@@ -93,7 +93,8 @@ namespace {
 // Evidence that these nodes failed, by name; all others passed.
 class Trial {
  public:
-  Trial(std::string_view text, std::string_view failed) : graph_(graph_from_text(text)) {
+  Trial(std::string_view text, std::string_view failed, OpFacts facts = {})
+      : graph_(graph_from_text(text)), facts_(std::move(facts)) {
     const NodeSet set = nodes_named(graph_, failed);
     for (const NodeId node : graph_.nodes()) {
       if (set.contains(node)) {
@@ -145,6 +146,40 @@ TEST_CASE("An op without a passed case is denied as a whole") {
   CHECK(rules[0].failed == 2);
   CHECK_FALSE(rules[0].is_weak());
   CHECK(trial.denied() == "a b");
+}
+
+TEST_CASE("Of an op that never passed, the word is denied by which each node leaves the default") {
+  OpFacts facts;
+  facts.default_attribute = [](auto, auto op, auto, std::string_view name) {
+    return op == "GRU" && name == "direction" ? std::optional<AttributeValue>("forward")
+                                              : std::nullopt;
+  };
+  const auto denied = [&](const char* first, const char* second) {
+    const Trial trial("opset \"\" 17\ninput x: float32[1,8]\na = GRU(x) {direction=\"" +
+                          std::string(first) + "\", hidden=8}\nb = GRU(x) {direction=\"" + second +
+                          "\", hidden=8}\nc = Relu(x)\noutput a, b, c",
+                      "a b", facts);
+    const auto rules = trial.learn();
+    REQUIRE(rules.size() == 1);
+    CHECK(rules[0].is_weak() == (rules[0].conditions == 1));
+    return rules[0].rule.conditions.empty() ? 0 : rules[0].rule.conditions[0].wanted.one_of.size();
+  };
+  CHECK(denied("bidirectional", "bidirectional") == 1);
+  CHECK(denied("bidirectional", "reverse") == 2);
+  CHECK(denied("bidirectional", "forward") == 0);
+}
+
+TEST_CASE("Of two attributes that separate the cases, the one that is a word is denied") {
+  const Trial trial(R"(
+    opset "" 17
+    input x: float32[1,8]
+    a = Resize(x) {cubic=0.5, mode="cubic"}
+    b = Resize(x) {mode="linear"}
+    output a, b)",
+                    "a");
+  const auto rules = trial.learn();
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0].rule.conditions[0].name == "mode");
 }
 
 TEST_CASE("One condition on an attribute, rank or dtype separates failed from passed cases") {

@@ -53,6 +53,27 @@ constexpr const char* kCuts = R"(
   j = f(i)
   output j)";
 
+TEST_CASE("Nodes that lack nothing but sizes are counted, and no gap") {
+  const auto graph_of = [](const std::string& rows) {
+    return graph_from_text("input x: float32[" + rows + ",4]\na: float32[" + rows +
+                           ",4] = f(x)\nb: float32[" + rows + ",4] = g(a)\nc: float32[" + rows +
+                           ",4] = f(b)\noutput c");
+  };
+  const Graph open = graph_of("N"), sized = graph_of("2");
+  std::vector<SupportList> lists = list_of({"f"});
+  lists[0].allow[0].add(relation_condition(parse_relation("in[0].elements > 0").value()));
+  ModelToSplit model{open, kNoFacts};
+  const auto as_it_is = advise(std::vector{model}, lists, {}, default_link(), {});
+  REQUIRE(as_it_is);
+  CHECK(as_it_is->each.size() == 2);
+  model.sized = &sized;
+  const auto advice = advise(std::vector{model}, lists, {}, default_link(), {});
+  REQUIRE(advice);
+  CHECK(advice->lack_sizes == 2);
+  REQUIRE(advice->each.size() == 1);
+  CHECK(advice->each[0].gap.op == "g");
+}
+
 TEST_CASE("Of several targets, what another one takes gains less than what only the CPU takes") {
   const Graph graph = graph_from_text(R"(
     input x

@@ -544,6 +544,42 @@ TEST_CASE("What is refused for the opset alone was not measured: the answer is n
   CHECK(verdict_with(std::nullopt).other_opset == 0);
 }
 
+TEST_CASE(
+    "What a runtime takes out of the graph makes no NO, unless the lists are about its graph") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[64,64]
+    a: float32[64,64] = MatMul(x, x)
+    b: float32[64,64] = Identity(a)
+    c: float32[64,64] = MatMul(b, b)
+    d: float32[64,64] = Identity(c)
+    e: float32[64,64] = MatMul(d, d)
+    output e)");
+  OpFacts facts;
+  facts.runtime_host = [](const Graph& of, NodeId node) {
+    return of.op(node) == "Identity" ? of.value(of.operands(node)[0].value).producer
+                                     : kNone<NodeId>;
+  };
+  std::vector<SupportList> lists(1);
+  lists[0].allow.emplace_back().op = "MatMul";
+  const auto split = split_graph({graph, lists, facts}, {});
+  REQUIRE(split);
+  const Preview preview = preview_split(graph, split->partition, split->boundaries, default_link());
+  const auto verdict = judge_worth(
+      {.graph = graph, .split = *split, .preview = preview, .lists = lists, .facts = facts});
+  CHECK(verdict->answer == Worth::maybe);
+  CHECK(verdict->merged == 2);
+  const auto trials =
+      try_options(std::vector<ModelToSplit>{{graph, facts}}, {}, lists, {}, default_link());
+  REQUIRE(trials);
+  REQUIRE(trials->best() != nullptr);
+  CHECK(trials->best()->kind == OptionTrial::Kind::as_runtime);
+  CHECK(trials->best()->then.acc_subgraphs == 1);
+  lists[0].view = GraphView::onnxruntime;
+  const auto again = split_graph({graph, lists, facts}, {});
+  REQUIRE(again);
+  CHECK(again->partition.count() == 1);
+}
+
 TEST_CASE("Partitions that one op separates are too many, and the op is named") {
   const auto made = split_case(R"(
     input x: float32[64,64]

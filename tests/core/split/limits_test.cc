@@ -542,6 +542,21 @@ TEST_CASE("A node moves past a subgraph, where only all of the way gains") {
              "c e") == "acc: a | cpu: c | acc: d | cpu: e | acc: b h");
 }
 
+TEST_CASE("Nodes move past subgraphs where each single step loses") {
+  // In the one between, k and l would still be read from outside, and a, too.
+  CHECK(pack(R"(
+    input x: float32[4]
+    a: float32[4] = f(x)
+    k: float32[4] = f(a)
+    l: float32[4] = f(a)
+    c: float32[4] = f(a)
+    d: float32[1] = f(c)
+    e: float32[4] = f(d)
+    h: float32[4] = f(e, k, l)
+    output h)",
+             "c e") == "acc: a | cpu: c | acc: d | cpu: e | acc: k l h");
+}
+
 TEST_CASE("A subgraph keeps its least size, and stays within limits") {
   const Setting s = set_up(kLate, "c");
   CHECK(describe(s.graph, packed(s, 2)) == "acc: a b | cpu: c | acc: d");

@@ -316,6 +316,8 @@ class Advice:
     goal: Literal["subgraphs", "bytes", "qps", "flops", "latency"]
     # Sizes in place of open dims, at which bytes and FLOPs are counted; absent: none is open, or none is known to fit.
     at_sizes: str | None = None
+    # Nodes that the lists refuse while sizes are open, and accept at these: no gaps.
+    lack_sizes: int | None = None
     now: AdviceOutcome
     # Every gap of the lists that was tried, each closed alone, the best first; before them what the first step closes
     # together, where that is more than one.
@@ -344,6 +346,7 @@ class Advice:
             link=AdviceLink.from_json(data["link"]),
             goal=data["goal"],
             at_sizes=data.get("at_sizes"),
+            lack_sizes=data.get("lack_sizes"),
             now=AdviceOutcome.from_json(data["now"]),
             each=[AdviceRemedy.from_json(item) for item in data["each"]],
             untried_gaps=data["untried_gaps"],
