@@ -383,12 +383,6 @@ std::vector<EvidenceCase> Evidence::passed() const {
   return passed;
 }
 
-std::size_t Evidence::case_count() const {
-  std::size_t count = 0;
-  for (const auto& [op, cases] : cases_) count += cases.size();
-  return count;
-}
-
 // Steps of a list of conditions:
 // 1. list the conditions that hold for some failed case: inputs, opset, attributes;
 // 2. add ranges of attributes that separate failed from passed numbers.

@@ -632,7 +632,6 @@ class Evidence {
   std::vector<EvidenceCase> cases(const OpName& op) const;
   // Those of all ops that passed.
   std::vector<EvidenceCase> passed() const;
-  std::size_t case_count() const;
 
  private:
   EvidenceCase& at(const Graph& graph, NodeId node);

@@ -38,7 +38,7 @@ std::string model_name(const LoadedModel& model) {
   std::string_view name = model.source.path();
   if (name == "<stdin>" && !model.graph.name().empty()) return escaped(model.graph.name());
   name.remove_prefix(std::min(name.rfind('/') + 1, name.size()));
-  for (const std::string_view extension : {".json", ".onnx", ".pt2"}) {
+  for (const std::string_view extension : {".json", ".onnx", ".pt2", ".tflite"}) {
     if (name.size() > extension.size() && name.ends_with(extension)) {
       name.remove_suffix(extension.size());
     }

@@ -254,6 +254,11 @@ inline constexpr std::string_view kLearnedSuffix = " (learned)";
 // denies, another list may accept.
 Diagnostics overruled_list_warnings(const std::vector<SupportList>& lists);
 
+// Whether the list is the one of core ATen, and how to make a program of torch one that it accepts, of which it
+// refuses so many nodes.
+bool is_core_aten(const SupportList& list);
+std::string core_aten_text(std::size_t refused);
+
 // One warning for each list of verdicts on nodes that the model does not have. Linear.
 Diagnostics idle_verdict_warnings(const SplitInput& input);
 
@@ -275,11 +280,6 @@ std::string open_bytes_cell(const OpenNumber& bytes, const OpenSizes& sizes);
 
 // "N=1, H=224": where numbers are given that are no polynomials.
 std::string first_sizes_text(const OpenSizes& sizes);
-
-// Whether the list is the one of core ATen, and how to make a program of torch one that it accepts, of which it
-// refuses so many nodes.
-bool is_core_aten(const SupportList& list);
-std::string core_aten_text(std::size_t refused);
 
 // "H and W in steps of 32": between which sizes products do not hold; "" where they hold for all.
 std::string steps_text(const OpenSizes& sizes);
