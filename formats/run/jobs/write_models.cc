@@ -515,11 +515,11 @@ Result<PhaseJobs, Fault> run_growth(const SplitRequest& request, const Progress&
     return run_each(at_sizes, *requests, progress,
                     [](const LoadedModel& model, const PhaseSpec&) -> Status<Fault> {
                       if (open_inputs(model.graph).empty()) return Done{};
-                      std::string sizes = size_options_text(model, model.graph);
+                      const std::string open = size_options_text(model, model.graph);
                       return input_fault(
                           {{.file = model.source.path(),
                             .message = "--dim with a range needs the sizes of all other dims",
-                            .notes = {sizes.empty() ? "give --input-shape" : "give " + sizes,
+                            .notes = {open.empty() ? "give --input-shape" : "give " + open,
                                       "a size that follows from others, as a mask's from past and "
                                       "new tokens, is filled in: leave it out"}}});
                     });
