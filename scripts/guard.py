@@ -11,6 +11,7 @@ written; a name is escaped before it is printed; a folder is replaced only where
 
 import argparse
 import contextlib
+import errno
 import json
 import os
 import re
@@ -48,15 +49,21 @@ def shown(text):
 
 
 def say(*lines, to_errors=False):
-    """Prints lines, each shown(). A reader that stops early (head) is no error."""
+    """Prints lines, each shown(). A reader that stops early (head) is no error; a standard output that cannot be written ends the
+    script, as it ends cleave itself."""
     out = sys.stderr if to_errors else sys.stdout
     text = "".join(shown(line) + "\n" for line in lines)
-    code = out.encoding or "utf-8"
     try:
+        if out is None:  # it was closed before Python began
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        code = out.encoding or "utf-8"
         out.write(text.encode(code, "backslashreplace").decode(code))
         out.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # for Python's last flush
+    except OSError as error:
+        if out is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # for Python's last flush
+        if not to_errors and not isinstance(error, BrokenPipeError):
+            stop("cleave: error", f"standard output cannot be written: {why(error)}", NotWritten.status)
 
 
 def first_line(error):

@@ -15,7 +15,7 @@ the same inputs, and compares all outputs: bit for bit, where --tolerance allows
 Models run in a child process: if a runtime crashes, what it was running is told.
 
 Exit status: 0 ran, and all that is compared is equal; 1 something differs, or does not run; 2 wrong usage; 3 a file is missing or
-wrong, or the model itself cannot run; 4 --outputs is not written; 77 a Python package is missing.
+wrong, or the model itself cannot run; 4 --outputs or standard output is not written; 77 a Python package is missing.
 """
 
 import argparse

@@ -15,6 +15,7 @@ fail that way (no right to mount).
 """
 
 import argparse
+import importlib.util
 import os
 import resource
 import shutil
@@ -214,18 +215,28 @@ def left_reader():
     return writer
 
 
+def runs_of_split(cleave, folder):
+    """Commands of which Python prints the report; none where it has no runtime."""
+    if not all(map(importlib.util.find_spec, ("onnx", "onnxruntime", "numpy"))):
+        return ()
+    code, error, _ = run(cleave, "split mobile_block.onnx -s tiny_npu.txt --dim N=1 --drawings none -o runs", folder)
+    expect(code == 0, f"split: {error}")
+    return f"run runs --python {sys.executable}", f"verify mobile_block.onnx runs --python {sys.executable}"
+
+
 def check_stdout(cleave):
     with with_inputs() as folder:
-        for report in REPORTS:
+        for report in (*REPORTS, *runs_of_split(cleave, folder)):
             pipe = left_reader()
             code, error, _ = run(cleave, report, folder, stdout=pipe)
             os.close(pipe)
             expect((code, error) == (0, ""), f"{report}, reader left: exit code {code}: {error}")
+            begin = "cleave: error: standard output cannot be written: "
             with open("/dev/full", "wb") as full:
                 code, error, _ = run(cleave, report, folder, stdout=full)
-            expect(code == 4 and "No space left on device" in error, f"{report}, full: {code} {error}")
+            expect((code, error) == (4, f"{begin}No space left on device\n"), f"{report}, full: {code} {error}")
             code, error, _ = run_closed(cleave, report, folder, ">&-")
-            expect(code == 4 and "Bad file descriptor" in error, f"{report}, closed: {code} {error}")
+            expect((code, error) == (4, f"{begin}Bad file descriptor\n"), f"{report}, closed: {code} {error}")
         check_verdict(cleave, folder)
     check_closed(cleave)
     check_pipe_that_does_not_block(cleave)
