@@ -521,10 +521,24 @@ def clash_of(ours, theirs, sizes):
     return ""
 
 
+def foreign_nodes(path, manifest):
+    """Nodes of the manifest that the model at `path` has not. The manifest's fingerprint is of the graph as cleave read it, with
+    sizes bound, and only cleave makes one; names of nodes tell as well whether a graph is another. An unnamed node is called by
+    its operator and place, one of several of a name by name and place. Bodies and functions, which cleave may put in the place of
+    nodes under names of its own, tell nothing."""
+    model = onnx.load(str(path), load_external_data=False)
+    if model.functions or any(one.HasField("g") or one.graphs for node in model.graph.node for one in node.attribute):
+        return []
+    known = {name for i, node in enumerate(model.graph.node) for name in (node.name, f"{node.name or node.op_type}_{i}")}
+    return [name for part in manifest["partitions"] for name in part.get("nodes", []) if name not in known]
+
+
 def check_model(path, folder, root, manifest):
     """Raises BadFile where the folder's root is not that of the model at `path`."""
     try:
         clash = clash_of(interface_of(path), interface_of(Path(folder) / root), manifest.get("dims", {}))
+        if not clash and (lacking := foreign_nodes(path, manifest)):
+            clash = f"which has the node{'s' * (len(lacking) > 1)} {guard.listed(lacking)}; yours has none of that name"
     except Exception:
         return  # what does not load is told where it is run
     if clash:

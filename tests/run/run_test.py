@@ -291,6 +291,17 @@ def test_onnx_folders_of_another_model_are_told(folder):
         expect(run("verify", other, out), 3, f"is of another model than {other}: of ", "mobile_block.onnx", said)
     expect(run("verify", SAMPLES / "keyword.tflite", out), 3, "of an ONNX model, and this is a TensorFlow Lite model")
     expect(run("verify", SAMPLES / "tiny_resnet.pt2", out), 3, "this is a torch.export archive")
+    bits = '<ir_version: 8, opset_import: ["" : 17]> g (float[2,4] x) => (float[2,4] y) {{ [a] h = Relu (x) {0} y = {1} (h) }}'
+    own = onnx_model(folder, "own.onnx", bits.format("[b]", "Neg"))
+    renamed, unnamed = split(folder, own, ["Neg"]).rename(folder / "renamed"), folder / "unnamed"
+    own.rename(folder / "moved.onnx")
+    expect(run("verify", folder / "moved.onnx", renamed), 0, "equal: ")
+    other = onnx_model(folder, "other.onnx", bits.format("[c]", "Exp"))
+    expect(run("verify", other, renamed), 3, f"is of another model than {other}: of ", "own.onnx", 'which has the node "b"; yours')
+    own = onnx_model(folder, "own.onnx", bits.format("", "Neg"))
+    split(folder, own, ["Neg"]).rename(unnamed)
+    expect(run("verify", own, unnamed), 0, "equal: ")
+    expect(run("verify", onnx_model(folder, "other.onnx", bits.format("", "Exp")), unnamed), 3, 'which has the node "Neg_1"; yours')
     out = decoder_split(folder)
     expect(run("verify", model, out, "--steps", 2), 3, f"is of another model than {model}")
     _, place = phases_split(folder, FIXED)
