@@ -47,12 +47,12 @@ IDS = "generated_ids"  # in the file of --outputs
 
 class Phase:
     """A way to call the model. `tokens`: that a call takes; None: as many as there are. `states`: of all loops, which phases hand
-    over."""
+    over. `place`: of the phase in a manifest, for faults; "": it is of none."""
 
     original: Loop
     compared: list[Loop]  # with it: the root, for `verify`, and last the chain
 
-    def __init__(self, options, session, manifest, tokens, states):
+    def __init__(self, options, session, manifest, tokens, states, place=""):
         bound = manifest.get("dims", {})
         check_dims(dict(options.dim), bound, manifest)
         dims, _ = of_split(session, manifest, dict(options.dim), {})
@@ -64,10 +64,22 @@ class Phase:
             raise WrongUsage(f"--dim {free}={dict(options.dim)[free]}: is not used: as many tokens are read as the prompt has (--inputs)")
         batch = self.steps.declared[self.steps.ids].shape[0]
         self.batch = self.steps.dims.get(batch, 1) if isinstance(batch, str) else batch  # prompts of one length
+        if place:
+            self.check_tokens(place)
         self.steps.begin(ONE_TOKEN, False)
         for state in states:
             for name, value in self.steps.first().items():
                 state.setdefault(name, value)
+
+    def check_tokens(self, place):
+        """Raises BadFile where the model takes another number of tokens than the manifest says."""
+        steps = self.steps
+        dim = steps.declared[steps.ids].shape[1]
+        size = dim if isinstance(dim, int) else steps.dims.get((steps.ids, 1), steps.dims.get(dim))
+        if self.tokens != size:
+            said = "not there" if self.tokens is None else self.tokens
+            takes = "any number of them" if size is None else counted(size, "token")
+            raise guard.BadFile(f'{place}.tokens: is {said}, and "{steps.ids}" of the phase "{self.name}" takes {takes}')
 
     def feeds(self, ids, pads, seen):
         """The Values of a call but the state. `ids`: an array with a row for each prompt."""
@@ -210,7 +222,7 @@ def generated(options, model):
     guard.Checked(folder / "manifest.json")({"phases": manifests}, WITH_STATE)
     ran = "" if model else f"ran: {counted(len(manifests), 'phase')}"
     report = Report([], ran=ran, each="token", calls=options.steps or NEW)
-    for manifest in manifests:
+    for i, manifest in enumerate(manifests):
         root = folder / manifest["root"]
         path = model or root
         if model:
@@ -218,7 +230,8 @@ def generated(options, model):
         settings = settings_of(path, manifest["partitions"])
         child.tell(child.ORIGINAL)
         session = open_original(path, settings)
-        phase = Phase(options, session, manifest, manifest.get("tokens"), (whole, parts, held, roots))
+        place = f"{folder / 'manifest.json'}: phases[{i}]"
+        phase = Phase(options, session, manifest, manifest.get("tokens"), (whole, parts, held, roots), place)
         chain, rows = chain_loop(options, manifest, phase.steps, path, settings, provider, (parts, held))
         chain.row.what = chain.row.source = f"{manifest['name']}: {chain.row.what}"
         phase.original = whole_loop(session, phase.steps, state=whole)
