@@ -278,7 +278,11 @@ class PlainName(str):
     """A text that may become a part of a path."""
 
 
-WORDS = {str: "a text", FileName: "a file's name", PlainName: "a name", bool: "true or false", int: "a whole number",
+class Size(int):
+    """Of a dim: 0 or more, and no more than a tensor can have."""
+
+
+WORDS = {Size: "a size", str: "a text", FileName: "a file's name", PlainName: "a name", bool: "true or false", int: "a whole number",
          float: "a number", list: "a list", dict: "an object", type(None): "null"}
 
 
@@ -301,7 +305,7 @@ class Checked:
         found = str if isinstance(value, str) else type(value)
         for one in wanted:
             kind = kind_of(one)
-            if found is kind or (found is str and kind in (FileName, PlainName)):
+            if found is kind or (found is str and kind in (FileName, PlainName)) or (found is int and kind is Size):
                 return self.look_inside(value, one, field)
         raise self.fault(field, f"is {WORDS[found]}, and must be {' or '.join(WORDS[kind_of(one)] for one in wanted)}")
 
@@ -310,6 +314,8 @@ class Checked:
             inside(self.path.parent, value, f"{self.path}: {field}")
         elif wanted is PlainName and not is_plain(value):
             raise self.fault(field, f'"{value}" leads out of a folder')
+        elif wanted is Size and not 0 <= value < 1 << 63:
+            raise self.fault(field, f"is {value}, and no dim has that size")
         elif isinstance(wanted, list):
             for i, one in enumerate(value):
                 self(one, wanted[0], f"{field}[{i}]")
@@ -346,7 +352,7 @@ def read_json(path, *wanted):
 # ---- manifests ----
 
 NAMES = [{"name": str}]
-SETTINGS = {"dims?": {"*": int}, "input_shapes?": {"*": [(int, str, None)]}, "set_inputs?": {"*": str},
+SETTINGS = {"dims?": {"*": Size}, "input_shapes?": {"*": [(int, str, None)]}, "set_inputs?": {"*": str},
             "signature?": (str, None)}
 SHAPES = [{"name": str, "shape": ([(int, str, None)], None)}]
 # Of a split of an ONNX model.

@@ -38,8 +38,8 @@ from ort_inputs import of_split, open_original
 from ort_state import ONE_TOKEN, STATE, Steps, value_of
 from reports import DIFFERS, NOT_RUN, Report, Row, time_text
 
-PHASES = {"phases": [{"name": str, "root": guard.FileName, "tokens?": (int, None), "dims?": {"*": int}, **guard.PARTS}]}
-WITH_STATE = {"phases": [STATE]}
+PHASES = {"phases": [{"name": str, "root": guard.FileName, "tokens?": (int, None), "dims?": {"*": guard.Size}, **guard.PARTS}]}
+WITH_STATE = {"phases": [{**STATE, "partitions": [{"is_acc": bool, "target?": str}]}]}
 OF_PADDING = 1e-5  # rtol, and atol as a share of the largest logit
 NEW, PROMPT = 16, 23  # tokens, where nothing else is said
 IDS = "generated_ids"  # in the file of --outputs
@@ -170,7 +170,8 @@ def prompt_of(options, reader, path, room):
     if given is None:
         length = min(PROMPT, max(1, room - NEW // 2))
         length = max(size, length - length % size)
-        return np.random.default_rng(options.seed).integers(0, steps.vocabulary, (reader.batch, length))
+        shape = guard.size_of_draw(steps.ids, (reader.batch, length))
+        return np.random.default_rng(options.seed).integers(0, steps.vocabulary, shape)
     ids = given.plain()
     if ids.dtype.kind not in "iu":
         raise WrongUsage(f'--inputs: "{steps.ids}" is an array of {ids.dtype.name}, and must be one of whole numbers, as int64')

@@ -803,6 +803,15 @@ def test_onnx_faults_of_a_phase_are_told(folder):
         phase["state"][0] |= {"kind": "replaced", "axis": None}
     written(place, "manifest.json", json.dumps(manifest))
     assert run("verify", model, place)[0] in (1, 3)
+    wrongs = (("tokens", 10**30, "takes 4 tokens"), ("tokens", None, "not there"), ("dims", {"N": -1}, "no dim has that size"))
+    for field, wrong, said in wrongs:
+        damaged = {"phases": [{**manifest["phases"][0], field: wrong}, *manifest["phases"][1:]]}
+        written(place, "manifest.json", json.dumps(damaged))
+        expect(run("run", place), 3, f"{place / 'manifest.json'}: phases[0].{field}", said)
+    damaged = json.loads(json.dumps(manifest))
+    del damaged["phases"][0]["partitions"][0]["is_acc"]
+    written(place, "manifest.json", json.dumps(damaged))
+    expect(run("run", place), 3, "phases[0].partitions[0].is_acc: is not there")
     manifest["phases"] = manifest["phases"][:1]
     written(place, "manifest.json", json.dumps(manifest))
     expect(run("run", place), 3, "no phase takes one token: the smallest takes 4")
