@@ -48,7 +48,9 @@ def runner_of(folder):
     if os.path.lexists(folder / "root.json"):
         raise guard.BadFile(f"{folder}: {NATIVE}")
     if os.path.lexists(folder / "lowering.json"):
-        raise guard.BadFile(f"{folder}: holds no model that runs: cleave lower --bundle ep -o DIR writes one")
+        raise guard.BadFile(f"{folder}: holds no model that runs: cleave lower --bundle ep -o DIR writes one for a backend "
+                            "that keeps what it compiles; for any other, cleave split MODEL -s LEARNED_LIST -o DIR does, with the list "
+                            "that --deny-out of cleave lower wrote")  # fmt: skip
     raise guard.BadFile(f"{folder}: there is no root.onnx, root.pt2, root.tflite or bundle: cleave split, stage or lower --bundle ep "
                         "write such a folder")  # fmt: skip
 

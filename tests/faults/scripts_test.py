@@ -247,6 +247,11 @@ def test_names_stay_in_the_folder(folder):
         expect(run(*words, parts), 3, 'manifest.json: partitions[0].file: "../secret" leads out of')
 
 
+def test_a_folder_of_lower_without_models_names_who_writes_them(folder):
+    (folder / "lowering.json").write_text("{}")
+    expect(run("runner.py", "verify", SAMPLES / "mobile_block.onnx", folder), 3, "for any other, cleave split MODEL -s LEARNED_LIST")
+
+
 def test_weights_of_a_partition_stay_in_the_folder(folder):
     import onnx
 
