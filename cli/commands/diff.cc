@@ -58,6 +58,7 @@ class DiffCommand : public Command {
       if (code != ExitCode::done) return code;
     }
     write_stdout(json_ ? diff_json(diff) : diff_text(diff), page_.written());
+    if (!json_) note_open_sizes(*before, *after);
     return ExitCode::done;
   }
 
@@ -75,6 +76,20 @@ class DiffCommand : public Command {
     const Diagnostics first = limit_warnings(before);
     print_diagnostics(first);
     print_diagnostics(without_reported(limit_warnings(after), first));
+  }
+
+  // Where FLOPs are "?", what makes them known.
+  static void note_open_sizes(const SplitJob& before, const SplitJob& after) {
+    for (const SplitJob* const job : {&before, &after}) {
+      const Report report = job->report();
+      if (report.preview.coverage.flops.are_known()) continue;
+      const std::string give = size_options_text(report.model, report.graph);
+      if (give.empty()) continue;
+      print_diagnostics({{.severity = Severity::note,
+                          .file = {},
+                          .message = "FLOPs are not known at open sizes: give " + give}});
+      return;  // a second model has the same sizes, or says so once these are given
+    }
   }
 
   // Reports have no requirements of their own.

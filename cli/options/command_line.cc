@@ -390,6 +390,10 @@ struct CommandLine::Parser {
     const std::string unknown = first_unknown(app, command);
     std::vector<std::string> notes;
     std::string message = error.what();
+    // CLI11's words for an option that is given twice
+    if (const auto words = message.find(": At Most 1 required"); words != message.npos) {
+      message = message.substr(0, words) + " is given twice";
+    }
     std::string key = unknown_key(error);
     if (!key.empty()) {
       const std::string table = unknown_table(app, key);

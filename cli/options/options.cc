@@ -151,6 +151,11 @@ void Given::take(const Option& option, std::vector<std::string> texts) {
       refuse_option(name, "is given twice: give NAME=VALUE for a target");
     }
   }
+  for (const std::string& text : texts) {
+    if (name == "--support" && list_source_of(text).path.empty()) {
+      refuse_option(name, in_quotes(text) + " names no list: write NAME=LIST, or LIST");
+    }
+  }
   if (option.is_of_request()) {
     const auto set = [&](const SettingValue& value) {
       const auto done = set_in_request(split, option, value);

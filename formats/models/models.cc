@@ -407,17 +407,47 @@ std::optional<std::pair<std::string, std::int64_t>> solved_size(
   return std::pair(name, stated - made.size() + 1);
 }
 
+// A size of 0 that is given to an input other than a state, which has none before the first step: there is nothing to
+// run. Where a state has none, others may have its size, as a mask of it.
+std::optional<Diagnostic> size_of_nothing(const LoadedModel& model) {
+  const ShapeBindings& given = model.bindings;
+  const auto has_zero = [](const auto& shape) { return contains(shape.second, 0); };
+  const bool is_given =
+      std::ranges::any_of(given.dims, [](const auto& dim) { return dim.second == 0; }) ||
+      std::ranges::any_of(given.inputs, has_zero);
+  if (!is_given || given.state.is_off) return std::nullopt;
+  const Graph& graph = model.graph;
+  const auto is_zero = [](Dim dim) { return dim.is_fixed() && dim.size() == 0; };
+  std::set<ValueId> states;
+  for (const StatePair& pair : graph.state().pairs) {
+    const Shape shape = graph.shape(pair.input);
+    const bool grows = pair.kind == StateKind::grows && pair.axis < shape.size();
+    if (grows && is_zero(shape[pair.axis])) return std::nullopt;
+    states.insert(pair.input);
+  }
+  for (const ValueId input : graph.inputs()) {
+    if (states.contains(input) || std::ranges::none_of(graph.shape(input), is_zero)) continue;
+    return diagnostic_of(model.source.path(), "there is nothing to run: a size of input " +
+                                                  escaped_in_quotes(graph.value(input).name) +
+                                                  " is 0, and must be 1 or more");
+  }
+  return std::nullopt;
+}
+
 // The bindings, and the sizes that follow from them. Refuses one that contradicts the others, and no tokens at all.
 // Infers the model again, with the others bound, where a size that follows is given.
 Loaded<ShapeBindings> settled_sizes(const LoadedModel& model) {
   const ShapeBindings& own = model.bindings;
-  if (model.graph.state().pairs.empty()) return own;
-  if (const ValueId ids = input_of_tokens(model.graph); tokens_of_run(model.graph) == 0) {
+  const bool has_state = !model.graph.state().pairs.empty();
+  if (const ValueId ids = input_of_tokens(model.graph);
+      has_state && tokens_of_run(model.graph) == 0) {
     return Diagnostics{
         diagnostic_of(model.source.path(), "a run takes no tokens: the second size of input " +
                                                escaped_in_quotes(model.graph.value(ids).name) +
                                                " is 0, and must be 1 or more")};
   }
+  if (auto fault = size_of_nothing(model)) return Diagnostics{*std::move(fault)};
+  if (!has_state) return own;
   if (model.onnx() == nullptr || (own.dims.empty() && own.inputs.empty())) return own;
   GraphAgain again(model);
   ShapeBindings bindings = own;

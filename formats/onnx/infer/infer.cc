@@ -533,8 +533,8 @@ struct Sources {
 class LostShapes {
  public:
   LostShapes(const OnnxModel& model, const OnnxLinks& links, std::span<const OnnxType* const> types,
-             const OnnxBoundShapes& bound)
-      : model_(model), links_(links), types_(types), bound_(bound) {
+             const OnnxBoundShapes& bound, const std::set<std::uint32_t>& misfits)
+      : model_(model), links_(links), types_(types), bound_(bound), misfits_(misfits) {
     for (const OnnxValueInfo& input : model.graph.inputs) {
       const std::uint32_t number = links.values.find(input.name);
       if (number == OnnxValueNumbers::kNone) continue;
@@ -614,6 +614,9 @@ class LostShapes {
   }
 
   std::string why(std::uint32_t i, const OnnxNode& node) const {
+    if (misfits_.contains(i)) {
+      return "the sizes that it reads contradict each other, so no run is possible at these sizes";
+    }
     const std::string_view op = node.op_type;
     const bool is_default = node.domain.empty() || node.domain == "ai.onnx";
     if (!is_default) {
@@ -793,6 +796,7 @@ class LostShapes {
   const OnnxLinks& links_;
   std::span<const OnnxType* const> types_;
   const OnnxBoundShapes& bound_;
+  const std::set<std::uint32_t>& misfits_;
   std::set<std::string, std::less<>> symbols_;
   std::unordered_map<const OnnxType*, bool> lost_;
   const OnnxType* last_ = nullptr;  // the type asked for last, and the answer
@@ -804,8 +808,9 @@ class LostShapes {
 
 std::vector<std::string> lost_shape_notes(const OnnxModel& model, const OnnxLinks& links,
                                           std::span<const OnnxType* const> types,
-                                          const OnnxBoundShapes& bound) {
-  return LostShapes(model, links, types, bound).notes();
+                                          const OnnxBoundShapes& bound,
+                                          const std::set<std::uint32_t>& misfits) {
+  return LostShapes(model, links, types, bound, misfits).notes();
 }
 
 // ---- infer shapes ----
@@ -1011,6 +1016,7 @@ class Inference {
   int dead_depth_ = 0;  // bodies around the node that never run
   std::unordered_set<const char*> noted_;
   NoteList failures_, disagreements_;
+  std::set<std::uint32_t> misfits_;  // nodes of the main graph that are among the failures
   std::vector<std::pair<std::uint32_t, const OnnxGraph*>> decided_;
 };
 
@@ -1163,6 +1169,7 @@ bool Inference::infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
     is_failed = answer.outcome == OnnxSchemaAnswer::Outcome::failed;
     if (is_failed && knows_inputs(call) && is_noted(call.node().record.field.data())) {
       failures_.add([&] { return node_text(call.node()) + ": shapes do not fit: " + answer.why; });
+      if (&call.node() == main_) misfits_.insert(main_index_);
     }
   }
   add_weakest_rank(call);
@@ -1381,7 +1388,7 @@ void Inference::report_unknown(OnnxTypes& out) const {
   }
   disagreements_.append_to(out.notes, "and # more values that the file declares otherwise");
   ranks.append_to(out.notes, "and # more values without a known rank");
-  for (std::string& note : lost_shape_notes(model_, links_, out.main, bound_)) {
+  for (std::string& note : lost_shape_notes(model_, links_, out.main, bound_, misfits_)) {
     out.notes.push_back(std::move(note));
   }
 }

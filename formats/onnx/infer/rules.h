@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -238,10 +239,11 @@ bool infer_control_flow(OnnxOpCall& call, const OnnxBodyRun& run);
 // Notes for the report, at most two: the first such node in the order of execution, with the reason
 // and the options that would help; and how many more there are. A symbolic dim of the model's
 // inputs counts as known, since --dim binds it. `types` are those of the main graph's values, by
-// number. No option of `bound` is named again. Linear.
+// number. No option of `bound` is named again. `misfits`: nodes that read known sizes which contradict each other. Linear.
 std::vector<std::string> lost_shape_notes(const OnnxModel& model, const OnnxLinks& links,
                                           std::span<const OnnxType* const> types,
-                                          const OnnxBoundShapes& bound);
+                                          const OnnxBoundShapes& bound,
+                                          const std::set<std::uint32_t>& misfits);
 
 // ---- shape rules ----
 //
