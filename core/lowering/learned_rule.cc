@@ -706,7 +706,12 @@ class OpLearner {
                    std::vector<LearnedRule>& rules) const {
     std::vector<Rule> named = rules_by_name(*item.graph, nodes);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const NodeId failing = i < item.failing.size() ? nodes[i] : item.failing.back();
+      const bool was_tried = i < item.failing.size();
+      const NodeId failing = was_tried ? nodes[i] : item.failing.back();
+      if (!was_tried) {
+        named[i].why = "not tried alone: same op, types and attributes as \"" +
+                       std::string(item.graph->node(failing).name) + '"';
+      }
       rules.push_back({.rule = std::move(named[i]),
                        .failed = 1,
                        .passed = passed_.size(),
@@ -766,12 +771,13 @@ class OpLearner {
     return candidates;
   }
 
-  // The candidate that covers most of the rest; then the shortest, the one that denies the fewest
-  // nodes, the first by its text. Null when none covers any.
+  // The candidate that covers most of the rest; then the shortest, one on the type of an input (a compiler without a
+  // type refuses all nodes of it, whatever else they have in common), the one that denies the fewest nodes, the first
+  // by its text. Null when none covers any.
   const Candidate* best_of(const std::vector<Candidate>& candidates,
                            const std::vector<std::size_t>& left) const {
     const Candidate* best = nullptr;
-    std::tuple<std::size_t, std::size_t, std::size_t, std::string_view> best_rank;
+    std::tuple<std::size_t, std::size_t, bool, std::size_t, std::string_view> best_rank;
     for (const Candidate& candidate : candidates) {
       const std::size_t missed = left.size() - covered_of(candidate, left);
       if (missed == left.size()) continue;
@@ -779,8 +785,8 @@ class OpLearner {
                                  std::tuple(std::get<0>(best_rank), std::get<1>(best_rank))) {
         continue;
       }
-      const std::tuple rank(missed, candidate.conditions, denied_nodes(candidate.rule),
-                            std::string_view(candidate.text));
+      const std::tuple rank(missed, candidate.conditions, candidate.rule.inputs.empty(),
+                            denied_nodes(candidate.rule), std::string_view(candidate.text));
       if (best != nullptr && rank >= best_rank) continue;
       best = &candidate;
       best_rank = rank;

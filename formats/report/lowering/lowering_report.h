@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@ struct LoweringReport {
   // For the command that repeats the split: the lists of the last round, and the other options that
   // the user gave for the split. Without lists no command is named.
   std::vector<std::string> list_options = {};
+  std::span<const SupportList> lists = {};  // as they were given
   std::vector<std::string> split_options = {};
   std::vector<std::string> notes = {};  // on the split, as preview has them
 };

@@ -86,8 +86,17 @@ class AdviceWriter {
     const auto cut = static_cast<std::size_t>(std::ranges::count_if(
         outcome_.findings, [](const LowerFinding& one) { return one.is_cut_from_qdq; }));
     const auto& options = report_.split_options;
-    const bool is_kept = contains(options, "--keep-qdq");
-    if (all > 0 && taken == 0) {
+    const bool is_kept = contains(options, "--keep-qdq") ||
+                         std::ranges::any_of(report_.lists, &SupportList::keeps_qdq);
+    if (all > 0 && taken == 0 && lists_name_qdq()) {
+      const std::vector<ValueId> open = open_inputs(graph_);
+      advice_.push_back(
+          "the lists have rules of QuantizeLinear and DequantizeLinear, but take none of the " +
+          count_text(all) + " of this model: " +
+          (open.empty() ? "cleave explain with these lists tells why"
+                        : "inputs are open (" + input_names(graph_, open) +
+                              "). Give the sizes: add " + size_pattern(graph_)));
+    } else if (all > 0 && taken == 0) {
       advice_.push_back(
           "the lists take none of the " + count_text(all) +
           " QuantizeLinear and DequantizeLinear of this model, so that no compiler gets a "
@@ -100,6 +109,18 @@ class AdviceWriter {
           "of quantised nodes: only its name is denied" +
           (is_kept ? "" : "; --keep-qdq keeps them together"));
     }
+  }
+
+  bool lists_name_qdq() const {
+    return std::ranges::any_of(graph_.nodes(), [&](NodeId node) {
+      const auto names_node = [&](const Rule& rule) {
+        return names_op(rule, graph_.domain(node), graph_.op(node));
+      };
+      return quant_role(graph_, node) != QuantRole::none &&
+             std::ranges::any_of(report_.lists, [&](const SupportList& list) {
+               return std::ranges::any_of(list.allow, names_node);
+             });
+    });
   }
 
   // Verdicts that are kept hold for the environment that made them.

@@ -1239,6 +1239,7 @@ Result<LowerWritten, Fault> write_lowering(LoweringReport& report, const SplitJo
     auto done = write_learned_list(report, split, files, written);
     if (!done) return std::move(done).error();
   }
+  report.lists = split.lists();
   report.list_options = last_lists(report, split.request().lists);
   if (files.folder == nullptr) return written;
   if (options.deploys && !report.outcome.is_driver_fault) {

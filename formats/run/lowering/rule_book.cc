@@ -518,7 +518,8 @@ void RuleBook::learn_ops(std::size_t backend, std::vector<LowerFinding>& finding
     const std::string size = learned.limit ? ", " + limit_text(*learned.limit) : "";
     // A name stands for its case: of those that are left out each node has a name of its own below.
     if (is_left_out && !rule.node_name.empty()) continue;
-    rule.why = backends_[backend] + ": " + words_of(findings[failure]) + " (" +
+    const std::string untried = rule.why.empty() ? "" : rule.why + ", of which was said: ";
+    rule.why = backends_[backend] + ": " + untried + words_of(findings[failure]) + " (" +
                std::to_string(learned.failed) + " of " +
                std::to_string(learned.failed + learned.passed) +
                (is_left_out ? " cases left out" : " cases refused alone") + size +

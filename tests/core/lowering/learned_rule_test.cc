@@ -182,6 +182,21 @@ TEST_CASE("Of two attributes that separate the cases, the one that is a word is 
   CHECK(rules[0].rule.conditions[0].name == "mode");
 }
 
+TEST_CASE("Of a type and an attribute that separate the cases, the type is denied") {
+  const Trial trial(R"(
+    input x: float64[1,8]
+    input y: float32[1,8]
+    a = Conv(x) {kernel_shape=[1,1]}
+    b = Conv(y) {kernel_shape=[3,3]}
+    output a, b)",
+                    "a");
+  const auto rules = trial.learn();
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0].rule.conditions.empty());
+  REQUIRE(rules[0].rule.inputs.size() == 1);
+  CHECK(rules[0].rule.inputs[0].has_value());
+}
+
 TEST_CASE("One condition on an attribute, rank or dtype separates failed from passed cases") {
   const Trial layout(R"(
     input x: float32[4,1,8]
