@@ -18,11 +18,11 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from random_cases_test import Compiler, accepts
-
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+from random_cases_test import Compiler, accepts
 
 TYPES = ["float32", "float16", "int32", "int64", "uint8", "int8", "bool", "uint32", "float64"]
 STEPS = ["uint8", "int8", "uint16", "int16"]
@@ -86,7 +86,8 @@ def elementwise(op):
         case.opset = max(case.opset, 12 if case.kind not in ("float32", "float16", "float64") else 8)
         inputs, shapes = [], []
         for i in range(numbers.choice((2, 2, 2, 3, 5, 8))):
-            own = [1 if numbers.random() < 0.3 else size for size in shape[numbers.randint(0, len(shape)) if numbers.random() < 0.3 else 0:]]
+            first = numbers.randint(0, len(shape)) if numbers.random() < 0.3 else 0
+            own = [1 if numbers.random() < 0.3 else size for size in shape[first:]]
             shapes.append(tuple(own))
             if i and numbers.random() < 0.3 and not case.steps:
                 inputs.append(case.constant(np.ones(own, case.kind), f"x{i}"))
@@ -170,8 +171,8 @@ def gelu(case):
         case.output(numbers.choice(("e", "a", "m")), shape)
 
 
-DRAWN = {"Concat": concat, "GatherND": gather_nd, "Identity": identity, "Max": elementwise("Max"), "Min": elementwise("Min"), "Sum": elementwise("Sum"),
-         "Slice": slices, "Erf": gelu}
+DRAWN = {"Concat": concat, "GatherND": gather_nd, "Identity": identity, "Slice": slices, "Erf": gelu,
+         **{op: elementwise(op) for op in ("Max", "Min", "Sum")}}
 
 
 def run(options, folder):
