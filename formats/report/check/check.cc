@@ -1199,8 +1199,7 @@ class CheckMaker {
         return (run_.now.flops.total > 0
                     ? "the FLOPs of " + counted(run_.now.flops.unknown, "node") +
                           " are not known, more than are"
-                : run_.now.flops.unknown == 0 ? "no node computes, so there is no share"
-                                              : "no node's FLOPs are known") +
+                    : "no node's FLOPs are known") +
                mend;
       }
       if (gate.kind == GateKind::flops_coverage_regression) {
