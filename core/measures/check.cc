@@ -297,7 +297,7 @@ class Evaluator {
     const Measures& now = facts_.now;
     add_coverage(GateKind::min_node_coverage, limits_.node_coverage, now.nodes, true);
     add_coverage(GateKind::min_flops_coverage, limits_.flops_coverage, now.flops,
-                 now.flops.have_share());
+                 now.flops.are_known());
     add_coverage(GateKind::min_parameter_coverage, limits_.parameter_coverage, now.parameter_bytes,
                  true);
     for (const TargetCoverage& wanted : limits_.target_coverage) add_coverage_of_target(wanted);
@@ -337,7 +337,7 @@ class Evaluator {
                    wanted.kind == GateKind::min_node_coverage ? own->nodes
                    : is_of_flops                              ? own->flops
                                                               : own->parameter_bytes,
-                   !is_of_flops || facts_.now.flops.have_share());
+                   !is_of_flops || facts_.now.flops.are_known());
     }
     gates_.back().subject = wanted.target;
   }
@@ -443,8 +443,8 @@ class Evaluator {
     const Measures& now = facts_.now;
     add_fall(GateKind::flops_coverage_regression, before.flops.ratio(), now.flops.ratio());
     Gate& gate = gates_.back();
-    const bool are_lost = (now.flops.unknown > before.flops.unknown || now.flops.total == 0) &&
-                          now.flops.total < before.flops.total;
+    const bool are_lost =
+        now.flops.unknown > before.flops.unknown && now.flops.total < before.flops.total;
     if (are_lost || !now.flops.are_known()) {
       gate.verdict = GateVerdict::not_known;
       gate.actual = std::nullopt;
