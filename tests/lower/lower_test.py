@@ -1071,6 +1071,17 @@ def test_a_list_without_quantizelinear_is_told(place):
     assert any("--keep-qdq" in text and "another -s" in text for text in result["advice"]), result["advice"]
 
 
+def test_a_list_of_quantizelinear_that_waits_for_sizes_is_told_so(place):
+    model = onnx.load(quantised(place.folder / "m.onnx"))
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n"
+    onnx.save(model, place.folder / "m.onnx")
+    rules = ["Relu", *({"op": op, "where": "in[0].dim[0] <= 8"} for op in ("QuantizeLinear", "DequantizeLinear"))]
+    (place.folder / "all.json").write_text(json.dumps({**ALL, "allow": rules}))
+    _, result = place.lower(place.folder / "m.onnx", place.backend(serve=True))
+    assert any("take none of the 2" in text and "add --dim n=SIZE" in text for text in result["advice"]), result["advice"]
+    assert not any("--keep-qdq" in text for text in result["advice"]), result["advice"]
+
+
 def test_a_compiler_that_always_fails_is_not_believed(place):
     model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg"])
     program = place.folder / "broken.sh"

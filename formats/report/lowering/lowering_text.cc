@@ -88,14 +88,12 @@ class AdviceWriter {
     const auto& options = report_.split_options;
     const bool is_kept = contains(options, "--keep-qdq") ||
                          std::ranges::any_of(report_.lists, &SupportList::keeps_qdq);
-    if (all > 0 && taken == 0 && lists_name_qdq()) {
-      const std::vector<ValueId> open = open_inputs(graph_);
+    const std::vector<ValueId> open = open_inputs(graph_);
+    if (all > 0 && taken == 0 && !open.empty() && lists_name_qdq()) {
       advice_.push_back(
           "the lists have rules of QuantizeLinear and DequantizeLinear, but take none of the " +
-          count_text(all) + " of this model: " +
-          (open.empty() ? "cleave explain with these lists tells why"
-                        : "inputs are open (" + input_names(graph_, open) +
-                              "). Give the sizes: add " + size_pattern(graph_)));
+          count_text(all) + " of this model: inputs are open (" + input_names(graph_, open) +
+          "). Give the sizes: add " + size_pattern(graph_));
     } else if (all > 0 && taken == 0) {
       advice_.push_back(
           "the lists take none of the " + count_text(all) +

@@ -392,7 +392,7 @@ TEST_CASE("a model's name is its file's without a known ending, or of standard i
   };
   CHECK(name("a/b/m.onnx") == "m");
   CHECK(name("m.json") == "m");
-  CHECK(name("m.tflite") == "m.tflite");
+  CHECK(name("m.tflite") == "m");
   CHECK(name(".onnx") == ".onnx");
   CHECK(name("m.json.onnx") == "m.json");
   CHECK(name("m.onnx.json") == "m");

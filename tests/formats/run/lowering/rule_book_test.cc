@@ -92,10 +92,12 @@ TEST_CASE(
   findings[1].finding.signature = "compile: another";
   std::string whys;
   for (const Rule& rule : book.learn(findings, 1)) whys += rule.node_name + " " + rule.why + "\n";
-  CHECK(whys ==
-        "p one: compile: bad (1 of 2 cases refused alone, weak evidence, finding 1)\n"
-        "r one: compile: bad (1 of 2 cases refused alone, weak evidence, finding 1)\n"
-        "s one: compile: another (1 of 2 cases refused alone, weak evidence, finding 2)\n");
+  CHECK(
+      whys ==
+      "p one: compile: bad (1 of 2 cases refused alone, weak evidence, finding 1)\n"
+      "r one: not tried alone: same op, types and attributes as \"p\", of which was said: compile: "
+      "bad (1 of 2 cases refused alone, weak evidence, finding 1)\n"
+      "s one: compile: another (1 of 2 cases refused alone, weak evidence, finding 2)\n");
   CHECK(findings[0].rule == "deny op f named p");
   CHECK(findings[1].rule == "deny op f named s");
 }
