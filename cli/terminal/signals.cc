@@ -87,7 +87,8 @@ void tell_fault(int signal, siginfo_t* info, void* /*context*/) {
   leave(ExitCode::out_of_memory);
 }
 
-// The calls that led here, for whoever reports the bug: `addr2line -Cfe cleave +0x1234` names the lines.
+// Prints the stack of calls, to go into a report of the bug. `addr2line -Cfe cleave +0x1234` makes a line's address a
+// place in the source.
 void say_calls() {
 #if __has_include(<execinfo.h>)
   std::array<void*, 64> calls;

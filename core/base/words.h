@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,7 +43,7 @@ std::vector<std::string_view> split_at(std::string_view text, char separator);
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-// Of names in programs: "conv_1".
+// A letter, digit or "_", as names in programs are made of: "conv_1".
 constexpr bool is_word_char(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
 
 std::string lower_case(std::string_view text);
@@ -177,20 +178,9 @@ std::string capped_list(const Items& items, std::size_t most, TextOf text_of,
   return text + list.rest(rest);
 }
 
-// All texts, joined: "a, b, c".
-template <class Texts>
-std::string joined(const Texts& texts, std::string_view between = ", ") {
-  std::string all;
-  for (const auto& text : texts) {
-    if (!all.empty()) all += between;
-    all += text;
-  }
-  return all;
-}
-
-// The same of the texts of items.
-template <class Items, class TextOf>
-std::string joined(const Items& items, std::string_view between, TextOf text_of) {
+// The texts of all items, joined. An item is its own text where no other is asked for: "a, b, c".
+template <class Items, class TextOf = std::identity>
+std::string joined(const Items& items, std::string_view between = ", ", TextOf text_of = {}) {
   std::string all;
   for (const auto& item : items) {
     if (!all.empty()) all += between;

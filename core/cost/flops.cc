@@ -545,9 +545,10 @@ Count activation(const NodeView& node) {
   return name.empty() || name == "NONE" ? Count(0.0) : node.elements(node.output());
 }
 
-// Of the weight's dims, the first `before` and the last `behind` are no factors: CONV_2D has [out channels, kernel...,
-// in channels / groups], CONV_3D [depth, height, width, in channels, out channels], DEPTHWISE_CONV_2D [1, height,
-// width, out channels].
+// Each element of the output takes a multiplication and an addition for each element of one filter. The filter's size
+// is the product of the weight's dims but for the first `before` and the last `behind`, which count filters: weights are
+// [out channels, kernel..., in channels / groups] in CONV_2D, [depth, height, width, in channels, out channels] in
+// CONV_3D, and [1, height, width, out channels] in DEPTHWISE_CONV_2D.
 template <std::size_t before, std::size_t behind>
 Count flops_of_conv(const NodeView& node, double) {
   return Count(2.0) * node.elements(node.output()) *

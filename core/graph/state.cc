@@ -49,8 +49,6 @@ constexpr std::size_t kMostOutputs = 256;
 // Candidates with one core; more are ambiguous, whatever they are.
 constexpr std::size_t kMostAlike = 16;
 
-bool is_one_of(std::string_view word, Texts texts) { return contains(texts, word); }
-
 std::string_view without_digits(std::string_view word) {
   const std::size_t last = word.find_last_not_of("0123456789");
   return word.substr(0, last == word.npos ? 0 : last + 1);
@@ -87,18 +85,18 @@ class NameOfState {
   bool says_state() const {
     return std::ranges::any_of(words_, [&](std::string_view word) {
       const bool is_glued = is_input_ && word.starts_with("in");
-      return is_one_of(word, kStateful) || is_one_of(stem_of(word), kStateful) ||
+      return contains(kStateful, word) || contains(kStateful, stem_of(word)) ||
              (word.starts_with('r') && word.size() > 2 && !without_r(word).empty()) ||
-             (is_glued && is_one_of(without_digits(word.substr(2)), kStateful));
+             (is_glued && contains(kStateful, without_digits(word.substr(2))));
     });
   }
   bool says_before() const {
     return std::ranges::any_of(words_, [](std::string_view word) {
-      return is_one_of(word, kBefore) || is_one_of(word, kCaches);
+      return contains(kBefore, word) || contains(kCaches, word);
     });
   }
   bool says_once() const {
-    return std::ranges::any_of(words_, [](auto& word) { return is_one_of(word, kOnce); });
+    return std::ranges::any_of(words_, [](auto& word) { return contains(kOnce, word); });
   }
   // Features between the blocks of a transformer are no state.
   bool are_features() const {
@@ -112,9 +110,9 @@ class NameOfState {
     std::vector<Core> cores = {{joined(words_, " "), false}};
     std::vector<std::string> left;
     for (const std::string& word : words_) {
-      if (is_one_of(word, kLettered)) {
+      if (contains(kLettered, word)) {
         left.push_back(word.substr(0, 1));
-      } else if (!is_one_of(word, own_)) {
+      } else if (!contains(own_, word)) {
         left.push_back(word);
       }
     }
@@ -125,13 +123,13 @@ class NameOfState {
     if (cores[1].text == cores[0].text) cores.pop_back();
     for (std::size_t i = 0; i < words_.size(); ++i) {
       const std::string& word = words_[i];
-      if (is_one_of(word, own_) && !is_one_of(word, kLettered)) add_without(i, "", cores);
+      if (contains(own_, word) && !contains(kLettered, word)) add_without(i, "", cores);
       const std::string unglued = unglued_word(word);
       if (!unglued.empty()) add_without(i, unglued, cores);
     }
     const std::size_t count = words_.size();
     if (!is_input_ && count > 1) {
-      const bool ends_in_n = words_.back() == "n" && is_one_of(words_[count - 2], kStateful);
+      const bool ends_in_n = words_.back() == "n" && contains(kStateful, words_[count - 2]);
       if (ends_in_n) add_without(count - 1, "", cores);
       if (words_.front() == "r") add_without(0, "", cores);  // r_att_cache
     }
@@ -158,13 +156,13 @@ class NameOfState {
     const std::string_view letters = without_digits(word);
     const std::string digits(word.substr(letters.size()));
     const std::string_view sign = is_input_ ? "in" : "out";
-    if (letters.starts_with(sign) && is_one_of(letters.substr(sign.size()), kGlued)) {
+    if (letters.starts_with(sign) && contains(kGlued, letters.substr(sign.size()))) {
       return std::string(letters.substr(sign.size())) + digits;
     }
     for (const char end : is_input_ ? std::string_view("i") : std::string_view("no")) {
       if (!letters.ends_with(end)) continue;
       const std::string_view rest = letters.substr(0, letters.size() - 1);
-      if (is_one_of(rest, kGlued)) return std::string(rest) + digits;
+      if (contains(kGlued, rest)) return std::string(rest) + digits;
     }
     return word.starts_with('r') && word.size() > 2 ? without_r(word) : std::string();
   }
@@ -282,7 +280,7 @@ class StateFinder {
   // The axis along which a Concat makes the value.
   std::optional<std::size_t> joined_axis(ValueId value) const {
     const NodeId maker = graph_.value(value).producer;
-    if (maker == kNone<NodeId> || !is_one_of(op_key(graph_.op(maker)), kConcats))
+    if (maker == kNone<NodeId> || !contains(kConcats, op_key(graph_.op(maker))))
       return std::nullopt;
     const Attribute* const axis = find_attribute(graph_, maker, "axis");
     if (axis == nullptr || axis->type != AttributeType::integer) return std::nullopt;
@@ -497,13 +495,13 @@ std::uint64_t held_state_bytes(const Graph& graph, const StatePair& pair) {
 }
 
 bool reads_shape_alone(const Graph& graph, NodeId node) {
-  return is_one_of(op_key(graph.op(node)), kShapeReaders);
+  return contains(kShapeReaders, op_key(graph.op(node)));
 }
 
 bool is_written_in_place(const Graph& graph, const StatePair& pair) {
   if (!is_written(graph, pair)) return true;
   const NodeId maker = graph.value(pair.output).producer;
-  return pair.kind == StateKind::replaced && is_one_of(op_key(graph.op(maker)), kInPlace);
+  return pair.kind == StateKind::replaced && contains(kInPlace, op_key(graph.op(maker)));
 }
 
 }  // namespace cleave

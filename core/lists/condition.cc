@@ -1114,11 +1114,7 @@ class Check {
     for (const ValueId output : graph_.outputs(node_)) {
       const std::uint32_t slot = graph_.value(output).slot;
       const bool is_used = !graph_.users(output).empty() || graph_.is_graph_output(output);
-      const auto& allowed = wanted_.one_of;
-      if (!is_used ||
-          std::ranges::find(allowed, AttributeValue(std::int64_t{slot})) != allowed.end()) {
-        continue;
-      }
+      if (!is_used || contains(wanted_.one_of, AttributeValue(std::int64_t{slot}))) continue;
       return fails([&] { return "output " + text_of(slot); }, [] { return "read"; });
     }
     return true;

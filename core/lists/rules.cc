@@ -681,7 +681,7 @@ namespace {
 
 std::string without_digits(std::string_view text) {
   std::string result;
-  std::ranges::copy_if(text, std::back_inserter(result), [](char c) { return c < '0' || c > '9'; });
+  std::ranges::remove_copy_if(text, std::back_inserter(result), is_digit);
   return result;
 }
 

@@ -716,7 +716,6 @@ std::set<std::uint64_t> numbers_of_limit(std::string_view message) {
        "up to", "fit", "out of"});
   const bool is_of_limit = std::ranges::any_of(
       kWords, [&](std::string_view word) { return message.find(word) != message.npos; });
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   constexpr std::uint64_t kMost = std::uint64_t{1} << 56U;
   std::set<std::uint64_t> numbers;
   for (std::size_t i = 0; i < message.size() && is_of_limit; ++i) {

@@ -480,9 +480,7 @@ class ConditionList {
     if (!value) return;
     Rule rule = op_rule_;
     rule.add(attribute_is(name, {*value}));
-    // A word chooses an algorithm, a number its size: of two that explain the same, the word comes first.
-    const bool is_word = std::holds_alternative<std::string>(*value);
-    add((is_word ? "a word: " : "attribute ") + name + " is " + attribute_value_text(*value), rule);
+    add("attribute " + name + " is " + attribute_value_text(*value), rule);
   }
 
   // If all failed numbers are on one side of all passed ones, the range starts half way between.
@@ -672,8 +670,7 @@ class OpLearner {
       for (const std::size_t i : failed_) {
         const auto word = chosen_word(cases_[i], name);
         if (!word) break;
-        if (std::ranges::find(words, AttributeValue(*word)) == words.end())
-          words.emplace_back(*word);
+        if (!contains(words, AttributeValue(*word))) words.emplace_back(*word);
         if (i != failed_.back()) continue;
         rule.rule.add(attribute_is(name, std::move(words)));
         rule.conditions = 1;
@@ -772,12 +769,13 @@ class OpLearner {
   }
 
   // The candidate that covers most of the rest; then the shortest, one on the type of an input (a compiler without a
-  // type refuses all nodes of it, whatever else they have in common), the one that denies the fewest nodes, the first
-  // by its text. Null when none covers any.
+  // type refuses all nodes of it, whatever else they have in common), the one that denies the fewest nodes, one on a
+  // word (which chooses an algorithm, where a number is a size), the first by its text. Null when none covers any.
   const Candidate* best_of(const std::vector<Candidate>& candidates,
                            const std::vector<std::size_t>& left) const {
     const Candidate* best = nullptr;
-    std::tuple<std::size_t, std::size_t, bool, std::size_t, std::string_view> best_rank;
+    std::tuple<std::size_t, std::size_t, bool, std::size_t, std::ptrdiff_t, std::string_view>
+        best_rank;
     for (const Candidate& candidate : candidates) {
       const std::size_t missed = left.size() - covered_of(candidate, left);
       if (missed == left.size()) continue;
@@ -785,13 +783,19 @@ class OpLearner {
                                  std::tuple(std::get<0>(best_rank), std::get<1>(best_rank))) {
         continue;
       }
+      const auto words = std::ranges::count_if(candidate.rule.conditions, is_on_word);
       const std::tuple rank(missed, candidate.conditions, candidate.rule.inputs.empty(),
-                            denied_nodes(candidate.rule), std::string_view(candidate.text));
+                            denied_nodes(candidate.rule), -words, std::string_view(candidate.text));
       if (best != nullptr && rank >= best_rank) continue;
       best = &candidate;
       best_rank = rank;
     }
     return best;
+  }
+
+  static bool is_on_word(const Condition& condition) {
+    const std::vector<AttributeValue>& values = condition.wanted.one_of;
+    return !values.empty() && std::holds_alternative<std::string>(values.front());
   }
 
   static std::size_t covered_of(const Candidate& candidate, const std::vector<std::size_t>& left) {

@@ -321,10 +321,6 @@ namespace {
 constexpr auto kDataShapedOps = std::to_array<std::string_view>(
     {"Compress", "If", "Loop", "NonMaxSuppression", "NonZero", "Scan", "StringSplit", "Unique"});
 
-bool is_one_of(std::span<const std::string_view> ops, std::string_view op) {
-  return std::ranges::find(ops, op) != ops.end();
-}
-
 // True for a Dropout with the third input, training_mode.
 bool is_training(const Graph& graph, NodeId node) {
   return graph.op(node) == "Dropout" && graph.operands(node).size() > 2;
@@ -354,7 +350,7 @@ std::vector<bool> random_values(const Graph& graph) {
 }
 
 std::vector<bool> values_shaped_by_data(const Graph& graph) {
-  return descendants(graph, [&](NodeId node) { return is_one_of(kDataShapedOps, graph.op(node)); });
+  return descendants(graph, [&](NodeId node) { return contains(kDataShapedOps, graph.op(node)); });
 }
 
 namespace {
@@ -592,7 +588,7 @@ class ValueSearch {
     const NodeId producer = failed_.graph.value(*value).producer;
     for (std::uint32_t item = interval.begin; item < interval.end; ++item) {
       const auto nodes = failed_.order.nodes.of(item);
-      if (std::ranges::find(nodes, index(producer)) != nodes.end()) return item;
+      if (contains(nodes, index(producer))) return item;
     }
     return std::nullopt;
   }

@@ -819,19 +819,6 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<
 // 3. judge the share of the work, the number of partitions, and the work for each byte;
 // 4. find the op that alone makes most CPU partitions.
 
-namespace {
-
-// Refused by lists about the model's graph, where ONNX Runtime's graph has no such node.
-bool is_merged_by_runtime(const Graph& graph, NodeId node, const Reason& reason,
-                          std::span<const SupportList> lists, const OpFacts& facts) {
-  const bool is_refused =
-      reason.code == ReasonCode::no_rule || reason.code == ReasonCode::rule_failed;
-  return is_refused && reason.because == kNone<NodeId> && facts.runtime_host &&
-         facts.runtime_host(graph, node) != kNone<NodeId> && !are_about_runtime(lists);
-}
-
-}  // namespace
-
 UnmeasuredNodes unmeasured_nodes(const Graph& graph, const Split& split,
                                  std::span<const SupportList> lists, const OpFacts& facts) {
   const auto is_open = [&](ValueId value) {
@@ -842,7 +829,6 @@ UnmeasuredNodes unmeasured_nodes(const Graph& graph, const Split& split,
     if (split.partition.is_acc(split.partition.part_of[node])) continue;
     ++found.on_cpu;
     const Reason& reason = split.reasons[node];
-    if (is_merged_by_runtime(graph, node, reason, lists, facts)) ++found.merged;
     if (reason.list >= lists.size()) continue;
     if (fails_on_opset_alone(graph, node, lists, reason, facts)) {
       ++found.other_opset;
@@ -1028,12 +1014,27 @@ class WorthJudge {
         answer_of(intensity, kFlopsPerByte, kFewFlopsPerByte));
   }
 
+  // The nodes that lists about the model's graph refuse, and that ONNX Runtime's graph does not have.
+  std::size_t count_merged() const {
+    if (!of_.facts.runtime_host || are_about_runtime(of_.lists)) return 0;
+    const auto is_merged = [&](NodeId node) {
+      const Reason& reason = split_.reasons[node];
+      const bool is_refused =
+          reason.code == ReasonCode::no_rule || reason.code == ReasonCode::rule_failed;
+      return !split_.partition.is_acc(split_.partition.part_of[node]) && is_refused &&
+             reason.because == kNone<NodeId> &&
+             of_.facts.runtime_host(graph_, node) != kNone<NodeId>;
+    };
+    return static_cast<std::size_t>(std::ranges::count_if(graph_.nodes(), is_merged));
+  }
+
   // What the lists say nothing of is the reason where it is half of the CPU's nodes.
   void count_unmeasured() {
     const UnmeasuredNodes found = unmeasured_nodes(graph_, split_, of_.lists, of_.facts);
     if (2 * found.other_opset >= found.on_cpu) verdict_.other_opset = found.other_opset;
     if (2 * found.open_sizes >= found.on_cpu) verdict_.open_sizes = found.open_sizes;
-    if (2 * found.merged >= found.on_cpu) verdict_.merged = found.merged;
+    const std::size_t merged = count_merged();
+    if (2 * merged >= found.on_cpu) verdict_.merged = merged;
     if (verdict_.other_opset + verdict_.open_sizes + verdict_.merged > 0) {
       verdict_.answer = Worth::maybe;
     }

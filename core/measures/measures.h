@@ -542,13 +542,11 @@ struct WorthVerdict {
 };
 
 // The nodes on the CPU, and those of them that the lists refuse without a measurement. A list without rules for the
-// model's opset says nothing of its nodes, a rule that asks for a size says nothing of an open one, and a device never
-// sees what ONNX Runtime takes out of the graph first.
+// model's opset says nothing of its nodes, and a rule that asks for a size says nothing of an open one.
 struct UnmeasuredNodes {
   std::size_t on_cpu = 0;
   std::size_t other_opset = 0;  // refused for the opset alone
   std::size_t open_sizes = 0;   // of the others: a rule fails, and a size of their tensors is open
-  std::size_t merged = 0;  // of all: not in ONNX Runtime's graph, which the lists are not about
 };
 UnmeasuredNodes unmeasured_nodes(const Graph& graph, const Split& split,
                                  std::span<const SupportList> lists, const OpFacts& facts);

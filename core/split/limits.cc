@@ -919,7 +919,7 @@ namespace {
 // sweeps take the late one and then the early one again: so units come from one subgraph to another across
 // those between, where each single step gains nothing. How many graphs are settled after fewer was not measured.
 constexpr int kMostRounds = 6;
-// Of pairs further apart, those with most bytes between them: each of the two is in so many pairs at most, so that a
+// In how many pairs of subgraphs further apart one subgraph may be; pairs with most bytes between them come first. So a
 // round stays linear where one subgraph feeds, or reads, all others. Chosen, not measured.
 constexpr std::size_t kMostFar = 8;
 // Units of such a pair: a minimum cut of thousands of units around one value takes minutes.

@@ -676,8 +676,7 @@ Loaded<LoadedSupport> read_list(const std::string& name, Diagnostics* bad_types)
   // "qnn" is the beginning of "qnn_npu", and "ethos_u" of two.
   const auto plain = [](std::string text) {
     std::erase_if(text, [](char c) { return c == '_' || c == '-'; });
-    std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-    return text;
+    return lower_case(text);
   };
   std::vector<std::string> meant;
   for (const std::string& known : names) {

@@ -306,8 +306,8 @@ ValueId input_of_tokens(const Graph& graph) {
 
 // ---- sizes that follow ----
 //
-// Of a state that grows from [B,4,P,32] to [B,4,S,32], and of its mask, S is what the operators make of P and of the
-// new tokens.
+// A state grows from [B,4,P,32] to [B,4,S,32], and a mask has the size S, too. S is not free: the operators make it of P
+// and of the number of new tokens.
 
 struct StateSize {
   std::string name;
@@ -324,18 +324,20 @@ ValueId output_named(const Graph& graph, std::string_view name) {
   return found == outputs.end() ? kNone<ValueId> : *found;
 }
 
+bool is_mask(std::string_view input) { return input.find("mask") != input.npos; }
+
 // `open`: the model as its file declares it; `bound`: with the sizes that are given.
 std::vector<StateSize> state_sizes(const Graph& open, const Graph& bound) {
   std::set<std::string_view> others, of_masks;  // names of sizes
   std::vector<ValueId> masks;
   std::unordered_map<std::string_view, ValueId> inputs;
   for (const ValueId input : open.inputs()) {
-    const bool is_mask = open.value(input).name.find("mask") != std::string_view::npos;
+    const bool of_mask = is_mask(open.value(input).name);
     const Shape shape = open.shape(input);
     inputs.emplace(open.value(input).name, input);
-    if (is_mask && shape.size() == 2) masks.push_back(input);
+    if (of_mask && shape.size() == 2) masks.push_back(input);
     for (const Dim dim : shape) {
-      if (dim.is_symbol()) (is_mask ? of_masks : others).insert(open.text(dim.name()));
+      if (dim.is_symbol()) (of_mask ? of_masks : others).insert(open.text(dim.name()));
     }
   }
   std::vector<StateSize> sizes;
@@ -366,6 +368,21 @@ std::vector<StateSize> state_sizes(const Graph& open, const Graph& bound) {
     }
   }
   return sizes;
+}
+
+// Whether state_sizes() may have a size that is given, or that an input asks for: a mask has a name for one, or a name is
+// given that no other input has. Costs no inference, as most models with state have neither.
+bool may_follow(const OnnxModel& onnx, const ShapeBindings& given) {
+  std::set<std::string> free;
+  for (const OnnxValueInfo& input : onnx.graph.inputs) {
+    for (const OnnxDim& dim : parse_onnx_type(input.type).dims) {
+      if (dim.name.empty()) continue;
+      if (is_mask(input.name)) return true;
+      free.insert(dim.name);
+    }
+  }
+  return std::ranges::any_of(given.dims,
+                             [&](const auto& dim) { return !free.contains(dim.first); });
 }
 
 // The sizes that --dim and --input-shape give to names.
@@ -435,7 +452,8 @@ std::optional<Diagnostic> size_of_nothing(const LoadedModel& model) {
 }
 
 // The bindings, and the sizes that follow from them. Refuses one that contradicts the others, and no tokens at all.
-// Infers the model again, with the others bound, where a size that follows is given.
+// Infers the model again where a size may follow: as its file declares it and, where one that follows is given, with the
+// others bound.
 Loaded<ShapeBindings> settled_sizes(const LoadedModel& model) {
   const ShapeBindings& own = model.bindings;
   const bool has_state = !model.graph.state().pairs.empty();
@@ -449,6 +467,7 @@ Loaded<ShapeBindings> settled_sizes(const LoadedModel& model) {
   if (auto fault = size_of_nothing(model)) return Diagnostics{*std::move(fault)};
   if (!has_state) return own;
   if (model.onnx() == nullptr || (own.dims.empty() && own.inputs.empty())) return own;
+  if (!may_follow(*model.onnx(), own)) return own;
   GraphAgain again(model);
   ShapeBindings bindings = own;
   bindings.dims.clear();

@@ -680,9 +680,7 @@ class EinsumDims {
         axis += more;
       }
       if (i == term.size()) break;
-      const bool is_letter =
-          (term[i] >= 'a' && term[i] <= 'z') || (term[i] >= 'A' && term[i] <= 'Z');
-      if (!is_letter) return false;
+      if (!is_letter(term[i])) return false;
       ++uses_[term[i]];
       const auto [known, is_new] = dims_.emplace(term[i], dims[axis]);
       if (is_new) continue;

@@ -34,11 +34,8 @@ bool is_number_or_list(std::string_view text, bool may_be_list) {
   for (bool is_last = false; !is_last;) {
     const std::size_t comma = may_be_list ? text.find(',') : text.npos;
     const std::string_view number = text.substr(0, comma);
-    const char* const end = number.data() + number.size();
-    std::int32_t value = 0;
-    const auto read = std::from_chars(number.data(), end, value);
     const bool is_plain = number == "0" || number.find_first_of("123456789") == 0;
-    if (read.ec != std::errc{} || read.ptr != end || !is_plain) return false;
+    if (!is_plain || !parse_number<std::int32_t>(number)) return false;
     is_last = comma == text.npos;
     if (!is_last) text.remove_prefix(comma + 1);
   }

@@ -485,7 +485,7 @@ class SplitJobMaker {
       for (const Target& target : job_.targets_) basis.target_names.push_back(target.name);
     }
     job_.required_ = required_set();
-    // A caller that brings its lists has told of these itself, or holds them against gates.
+    // A caller that gives lists which are read already has reported their warnings, or checks them by gates.
     if (read_.lists == nullptr) append(job_.warnings_, idle_request_warnings(request_));
     if (!read_.are_requirements_told) warn_of_requirements();
     for (SupportList& list : job_.lists_) {

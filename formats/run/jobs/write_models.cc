@@ -487,6 +487,67 @@ Result<PhaseJobs, Fault> run_each(
   return all;
 }
 
+// The splits of a request for growth, a phase for each size.
+Result<PhaseJobs, Fault> split_at_sizes(const SplitRequest& request,
+                                        std::span<const std::int64_t> sizes,
+                                        const Progress& progress) {
+  const std::string& name = request.range->name;
+  SplitRequest at_sizes = request;
+  at_sizes.range.reset();
+  for (const std::int64_t size : sizes) {
+    at_sizes.phases.push_back({.name = name + "=" + std::to_string(size), .dims = {{name, size}}});
+  }
+  auto requests = phase_requests(at_sizes);
+  if (!requests) return fault_of(FaultCause::request, requests.error());
+  // phase_requests() wants names that differ. A size is no phase to the user, so no fault says "in phase".
+  for (PhaseSpec& phase : at_sizes.phases) phase.name.clear();
+  return run_each(
+      at_sizes, *requests, progress,
+      [](const LoadedModel& model, const PhaseSpec&) -> Status<Fault> {
+        if (open_inputs(model.graph).empty()) return Done{};
+        const std::string open = size_options_text(model, model.graph);
+        return input_fault({{.file = model.source.path(),
+                             .message = "--dim with a range needs the sizes of all other dims",
+                             .notes = {open.empty() ? "give --input-shape" : "give " + open,
+                                       "a size that follows from others, as a mask's from past and "
+                                       "new tokens, is filled in: leave it out"}}});
+      });
+}
+
+std::int64_t size_of(const Phase& phase) { return phase.spec.dims.front().second; }
+
+void add_split(PhaseJobs& grown, PhaseJobs& from, std::size_t i) {
+  grown.phases.push_back(std::move(from.phases[i]));
+  grown.jobs.push_back(std::move(from.jobs[i]));
+}
+
+// Adds the splits at the last size before the answer changes, and at the first after it, where these are between the
+// last of `grown` and the size `end` with the answer `at_end`. Found by bisection, as if the answer changed once.
+Status<Fault> add_changes(PhaseJobs& grown, std::int64_t end,
+                          std::optional<std::string_view> at_end, const SplitRequest& request,
+                          const Progress& progress) {
+  // Answers are yes, maybe, no or none, and few models have more changes than that between two sizes.
+  constexpr int kMostChanges = 3;
+  auto before = answer_of(grown.jobs.back());
+  for (int change = 0; change < kMostChanges && before != at_end; ++change) {
+    std::int64_t low = size_of(grown.phases.back()), high = end;
+    std::optional<PhaseJobs> last, first;  // at low and at high, where these were split here
+    while (high - low > 1) {
+      const std::int64_t middle = low + (high - low) / 2;
+      auto one = split_at_sizes(request, std::span(&middle, 1), progress);
+      if (!one) return std::move(one).error();
+      const bool is_before = answer_of(one->jobs.front()) == before;
+      (is_before ? low : high) = middle;
+      (is_before ? last : first) = *std::move(one);
+    }
+    if (last) add_split(grown, *last, 0);
+    if (!first) break;
+    add_split(grown, *first, 0);
+    before = answer_of(grown.jobs.back());
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Result<PhaseJobs, Fault> run_growth(const SplitRequest& request, const Progress& progress) {
@@ -501,29 +562,6 @@ Result<PhaseJobs, Fault> run_growth(const SplitRequest& request, const Progress&
     return fault_of(FaultCause::request, "--dim with a range reads the model once for each size",
                     {"write it to a file, which standard input is not"});
   }
-  const auto split_at = [&](const std::vector<std::int64_t>& sizes) -> Result<PhaseJobs, Fault> {
-    SplitRequest at_sizes = request;
-    at_sizes.range.reset();
-    for (const std::int64_t size : sizes) {
-      at_sizes.phases.push_back(
-          {.name = range.name + "=" + std::to_string(size), .dims = {{range.name, size}}});
-    }
-    auto requests = phase_requests(at_sizes);
-    if (!requests) return fault_of(FaultCause::request, requests.error());
-    // phase_requests() wants names that differ. A size is no phase to the user, so no fault says "in phase".
-    for (PhaseSpec& phase : at_sizes.phases) phase.name.clear();
-    return run_each(at_sizes, *requests, progress,
-                    [](const LoadedModel& model, const PhaseSpec&) -> Status<Fault> {
-                      if (open_inputs(model.graph).empty()) return Done{};
-                      const std::string open = size_options_text(model, model.graph);
-                      return input_fault(
-                          {{.file = model.source.path(),
-                            .message = "--dim with a range needs the sizes of all other dims",
-                            .notes = {open.empty() ? "give --input-shape" : "give " + open,
-                                      "a size that follows from others, as a mask's from past and "
-                                      "new tokens, is filled in: leave it out"}}});
-                    });
-  };
   std::vector<std::int64_t> sizes;
   for (std::int64_t step = 0; step <= kSteps; ++step) {
     const std::int64_t whole = range.last - range.first;
@@ -532,37 +570,16 @@ Result<PhaseJobs, Fault> run_growth(const SplitRequest& request, const Progress&
     // A range of fewer than five sizes gives some twice.
     if (sizes.empty() || sizes.back() != size) sizes.push_back(size);
   }
-  auto all = split_at(sizes);
+  auto all = split_at_sizes(request, sizes, progress);
   if (!all) return all;
   PhaseJobs grown{.phases = {}, .jobs = {}, .tokens = request.tokens};
-  const auto add = [&](PhaseJobs& from, std::size_t i) {
-    grown.phases.push_back(std::move(from.phases[i]));
-    grown.jobs.push_back(std::move(from.jobs[i]));
-  };
-  const auto size_of = [](const Phase& phase) { return phase.spec.dims.front().second; };
-  // Answers are yes, maybe, no or none, and few models have more changes than that between two sizes.
-  constexpr int kMostChanges = 3;
   for (std::size_t i = 0; i < all->jobs.size(); ++i) {
-    // Where the answer changes, the sizes on both sides of the change are found by bisection, as if there were one.
-    for (int change = 0; i > 0 && change < kMostChanges; ++change) {
-      const auto before = answer_of(grown.jobs.back());
-      if (answer_of(all->jobs[i]) == before) break;
-      std::int64_t low = size_of(grown.phases.back()), high = size_of(all->phases[i]);
-      std::optional<PhaseJobs> last,
-          first;  // at low and high, where they are none of those that are there
-      while (high - low > 1) {
-        const std::int64_t middle = low + (high - low) / 2;
-        auto one = split_at({middle});
-        if (!one) return one;
-        const bool is_before = answer_of(one->jobs.front()) == before;
-        (is_before ? low : high) = middle;
-        (is_before ? last : first) = *std::move(one);
-      }
-      if (last) add(*last, 0);
-      if (!first) break;
-      add(*first, 0);
+    if (i > 0) {
+      auto done =
+          add_changes(grown, size_of(all->phases[i]), answer_of(all->jobs[i]), request, progress);
+      if (!done) return std::move(done).error();
     }
-    add(*all, i);
+    add_split(grown, *all, i);
   }
   return grown;
 }

@@ -422,6 +422,17 @@ SplitCase split_case(const char* text, const char* op) {
   return {std::move(graph), *std::move(split), std::move(preview)};
 }
 
+WorthVerdict judged(const Graph& graph, const std::vector<SupportList>& lists,
+                    const OpFacts& facts) {
+  const auto split = split_graph({graph, lists, facts}, {});
+  REQUIRE(split);
+  const Preview preview = preview_split(graph, split->partition, split->boundaries, default_link());
+  const auto verdict = judge_worth(
+      {.graph = graph, .split = *split, .preview = preview, .lists = lists, .facts = facts});
+  REQUIRE(verdict);
+  return *verdict;
+}
+
 WorthVerdict judged(const SplitCase& of, const InferenceTime* time = nullptr) {
   auto verdict = judge_worth({.graph = of.graph,
                               .split = of.split,
@@ -505,14 +516,8 @@ TEST_CASE("An op that a runtime puts in the place of others is blamed for their 
   const auto blamed = [&](std::initializer_list<const char*> ops) {
     lists[0].allow.clear();
     for (const char* const op : ops) lists[0].allow.emplace_back().op = op;
-    const auto split = split_graph({graph, lists, facts}, {});
-    REQUIRE(split);
-    const Preview preview =
-        preview_split(graph, split->partition, split->boundaries, default_link());
-    const auto verdict = judge_worth(
-        {.graph = graph, .split = *split, .preview = preview, .lists = lists, .facts = facts});
-    REQUIRE(verdict);
-    return verdict->blamed + " " + std::to_string(verdict->blamed_partitions);
+    const WorthVerdict verdict = judged(graph, lists, facts);
+    return verdict.blamed + " " + std::to_string(verdict.blamed_partitions);
   };
   CHECK(blamed({"f", "m"}) == "h 2");
   CHECK(blamed({"f"}) == "h 1");  // the other lacks m, too
@@ -530,13 +535,7 @@ TEST_CASE("What is refused for the opset alone was not measured: the answer is n
   lists[0].allow.emplace_back().op = "Relu";
   const auto verdict_with = [&](std::optional<OpsetRule> opset) {
     lists[0].allow[0].opset = opset;
-    OpFacts facts;
-    const auto split = split_graph({graph, lists, facts}, {});
-    REQUIRE(split);
-    const Preview preview =
-        preview_split(graph, split->partition, split->boundaries, default_link());
-    return *judge_worth(
-        {.graph = graph, .split = *split, .preview = preview, .lists = lists, .facts = facts});
+    return judged(graph, lists, {});
   };
   const WorthVerdict verdict = verdict_with(OpsetRule{.lowest = 9, .highest = 20});
   CHECK(verdict.answer == Worth::maybe);
@@ -561,13 +560,9 @@ TEST_CASE(
   };
   std::vector<SupportList> lists(1);
   lists[0].allow.emplace_back().op = "MatMul";
-  const auto split = split_graph({graph, lists, facts}, {});
-  REQUIRE(split);
-  const Preview preview = preview_split(graph, split->partition, split->boundaries, default_link());
-  const auto verdict = judge_worth(
-      {.graph = graph, .split = *split, .preview = preview, .lists = lists, .facts = facts});
-  CHECK(verdict->answer == Worth::maybe);
-  CHECK(verdict->merged == 2);
+  const WorthVerdict verdict = judged(graph, lists, facts);
+  CHECK(verdict.answer == Worth::maybe);
+  CHECK(verdict.merged == 2);
   const auto trials =
       try_options(std::vector<ModelToSplit>{{graph, facts}}, {}, lists, {}, default_link());
   REQUIRE(trials);
