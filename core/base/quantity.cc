@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <system_error>
 #include <utility>
 
@@ -340,22 +341,53 @@ std::string expression_text(const Polynomial& polynomial, std::span<const std::s
 
 namespace {
 
-// '(' ranks below all, so that no operator is taken out of its bracket. '%' and both divisions rank as '*'.
-int rank_of(char op) { return op == '+' || op == '-' ? 1 : op == '(' ? 0 : 2; }
+// Brackets rank below all, so that no operator is taken out of them. '%' and both divisions rank as '*'.
+int rank_of(char op) { return op == '+' || op == '-' ? 1 : op == '(' || op == 'f' ? 0 : 2; }
 
 // Names of sizes may have a '.'; a number that has one is no size, and is refused where it is read.
 bool is_of_name(char c) { return is_word_char(c) || c == '.'; }
 
-std::optional<std::int64_t> applied(char op, std::int64_t a, std::int64_t b) {
+// A value on the way to a size: floor(h/2 - 1/2) is of no whole numbers within. In lowest terms, `below` at least 1.
+struct Fraction {
+  std::int64_t above = 0, below = 1;
+};
+
+std::optional<Fraction> fraction(std::optional<std::int64_t> above,
+                                 std::optional<std::int64_t> below) {
+  // The smallest number has no positive twin, which std::gcd() would need.
+  if (!above || !below || *above == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
+  const std::int64_t common = std::gcd(*above, *below);
+  return Fraction{*above / common, *below / common};
+}
+
+std::optional<std::int64_t> product(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
-  if (op == '+') return __builtin_add_overflow(a, b, &out) ? std::nullopt : std::optional(out);
-  if (op == '-') return __builtin_sub_overflow(a, b, &out) ? std::nullopt : std::optional(out);
-  if (op == '*') return __builtin_mul_overflow(a, b, &out) ? std::nullopt : std::optional(out);
-  // No size is divided by less than 1, and this leaves out the one quotient that overflows. Quotients and rests are
-  // rounded down, also below 0, as in Python, whose exporters write such texts.
-  if (b <= 0 || (op == ':' && a % b != 0)) return std::nullopt;
-  const bool is_rounded_up = a % b < 0;  // C++ rounds towards 0
-  return op == '%' ? a % b + (is_rounded_up ? b : 0) : a / b - (is_rounded_up ? 1 : 0);
+  return __builtin_mul_overflow(a, b, &out) ? std::nullopt : std::optional(out);
+}
+
+// Rounds down, also below 0, as in Python, whose exporters write such texts.
+std::int64_t floor_of(Fraction a) { return a.above / a.below - (a.above % a.below < 0 ? 1 : 0); }
+
+std::optional<Fraction> applied(char op, Fraction a, Fraction b) {
+  if (op == '*') return fraction(product(a.above, b.above), product(a.below, b.below));
+  if (op == '+' || op == '-') {
+    const auto left = product(a.above, b.below), right = product(b.above, a.below);
+    std::int64_t sum = 0;
+    if (!left || !right ||
+        (op == '+' ? __builtin_add_overflow(*left, *right, &sum)
+                   : __builtin_sub_overflow(*left, *right, &sum))) {
+      return std::nullopt;
+    }
+    return fraction(sum, product(a.below, b.below));
+  }
+  // No size is divided by less than 1.
+  if (b.above <= 0) return std::nullopt;
+  const auto quotient = fraction(product(a.above, b.below), product(a.below, b.above));
+  if (!quotient || op == '/') return quotient;
+  const Fraction whole{floor_of(*quotient)};
+  if (op == 'w') return whole;
+  const auto taken = applied('*', whole, b);  // '%': the rest
+  return taken ? applied('-', a, *taken) : std::nullopt;
 }
 
 }  // namespace
@@ -365,11 +397,8 @@ std::optional<SizeExpression> SizeExpression::parse(std::string_view text) {
   constexpr std::string_view kFloor = "floor(";
   SizeExpression out;
   std::vector<char> open;  // operators and brackets that wait for what follows them
-  // Where a text says floor, its '/' may leave a rest. Elsewhere a rest says that the sizes do not fit, and the value
-  // is unknown. One floor counts for the whole text.
-  const bool is_floored = text.find(kFloor) != text.npos;
   const auto close = [&](int rank) {
-    for (; !open.empty() && open.back() != '(' && rank_of(open.back()) >= rank; open.pop_back()) {
+    for (; !open.empty() && rank_of(open.back()) >= rank; open.pop_back()) {
       out.items_.push_back({open.back()});
     }
   };
@@ -379,7 +408,7 @@ std::optional<SizeExpression> SizeExpression::parse(std::string_view text) {
     if (c == ' ') {
       ++at;
     } else if (is_operand_next && (c == '(' || text.substr(at).starts_with(kFloor))) {
-      open.push_back('(');
+      open.push_back(c);  // 'f' of floor
       at += c == '(' ? 1 : kFloor.size();
     } else if (is_operand_next && is_of_name(c)) {
       const std::size_t begin = at;
@@ -403,11 +432,12 @@ std::optional<SizeExpression> SizeExpression::parse(std::string_view text) {
     } else if (!is_operand_next && c == ')') {
       close(1);
       if (open.empty()) return std::nullopt;
+      if (open.back() == 'f') out.items_.push_back({'f'});
       open.pop_back();
       ++at;
     } else if (!is_operand_next && std::string_view("+-*/%").find(c) != std::string_view::npos) {
       const bool is_whole = c == '/' && text.substr(at).starts_with("//");
-      const char op = c == '/' && !is_whole && !is_floored ? ':' : c;
+      const char op = is_whole ? 'w' : c;
       close(rank_of(op));
       open.push_back(op);
       is_operand_next = has_operator = true;
@@ -431,22 +461,27 @@ std::vector<std::string_view> SizeExpression::names() const {
 }
 
 std::optional<std::int64_t> SizeExpression::value(const SizeOf& size_of) const {
-  std::vector<std::int64_t> values;
+  std::vector<Fraction> values;
   for (const Item& item : items_) {
     if (item.op == 'n' || item.op == '1') {
       const auto size = item.op == '1' ? std::optional(item.number) : size_of(item.name);
       if (!size) return std::nullopt;
-      values.push_back(*size);
+      values.push_back({*size});
       continue;
     }
-    const std::int64_t second = values.back();
+    if (item.op == 'f') {
+      values.back() = {floor_of(values.back())};
+      continue;
+    }
+    const Fraction second = values.back();
     values.pop_back();
     const auto result = applied(item.op, values.back(), second);
     if (!result) return std::nullopt;
     values.back() = *result;
   }
-  // Below 0 is fine on the way, as in a-b+c, but not as a size.
-  return values.front() >= 0 ? std::optional(values.front()) : std::nullopt;
+  // Below 0 and between whole numbers is fine on the way, as in a-b+c and h/2+h/2, but not as a size.
+  const Fraction made = values.front();
+  return made.above >= 0 && made.below == 1 ? std::optional(made.above) : std::nullopt;
 }
 
 std::optional<std::int64_t> named_size(std::string_view name,

@@ -94,7 +94,7 @@ bool agrees(const Polynomial& polynomial, std::span<const std::int64_t> at, doub
 std::string expression_text(const Polynomial& polynomial, std::span<const std::string> names);
 
 // A size that an exporter computed from named sizes, and wrote in place of a name: "s53 + s77",
-// "((s1 - 1)//2) + 1", "floor(height/2) + 1". A plain name or number is none, nor is what is not understood.
+// "((s1 - 1)//2) + 1", "floor(height/2 - 1/2) + 1". A plain name or number is none, nor is what is not understood.
 class SizeExpression {
  public:
   using SizeOf = std::function<std::optional<std::int64_t>(std::string_view name)>;
@@ -108,7 +108,7 @@ class SizeExpression {
 
  private:
   struct Item {
-    char op;  // 'n': a name, '1': a number, '/': a whole quotient, ':': one that leaves no rest
+    char op;  // 'n': a name, '1': a number, 'f': floor of the last, 'w': "//"; else as in the text
     std::string_view name = {};
     std::int64_t number = 0;
   };

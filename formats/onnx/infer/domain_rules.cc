@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "core/base/words.h"
+
 #include "formats/onnx/infer/rules.h"
 
 namespace cleave {

@@ -103,13 +103,17 @@ TEST_CASE("A size that an exporter computed follows from the names in it") {
   CHECK(value_of("(s53 - 8) % 9223372036854775807") == "9223372036854775806");
   CHECK(value_of("(s53 - 8) // 9223372036854775807 + 2") == "1");
   CHECK(value_of("floor(-s53/2) + 9") == "5");
+  CHECK(value_of("floor(s53/2 - 1/2) + 1") == "4");
+  CHECK(value_of("floor(past_length/2 - 1/2) + 1") == "5");
+  CHECK(value_of("floor(floor(s53/2 - 1/2)/2 - 1/2) + 1") == "2");
+  CHECK(value_of("s53/2 + s53/2") == "7");
   CHECK(value_of("s53 % 4") == "3");
   CHECK(value_of("-s53 + past_length") == "3");
 }
 
 TEST_CASE("What is no size of known names has no value") {
-  for (const char* const text :
-       {"s53/2", "s53 - past_length", "s53 + other", "s53//0", "past_length*9223372036854775807"}) {
+  for (const char* const text : {"s53/2", "floor(s53/2) + s53/2", "s53 - past_length",
+                                 "s53 + other", "s53//0", "past_length*9223372036854775807"}) {
     INFO(text);
     CHECK(value_of(text) == "?");
   }
