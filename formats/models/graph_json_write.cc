@@ -228,7 +228,7 @@ std::string item_text(const Items& items, const TextOf& text_of) {
   return items.empty() ? json_list({}) : text_of(items.front());
 }
 
-std::string attribute_text(const AttributePools& pools, const Attribute& attribute) {
+std::string attribute_json(const AttributePools& pools, const Attribute& attribute) {
   const auto integer = [](std::int64_t number) { return std::to_string(number); };
   switch (attribute.type) {
     case AttributeType::boolean:
@@ -255,7 +255,7 @@ JsonObjectText attributes_of(const Graph& graph, NodeId id) {
   JsonObjectText attributes;
   for (const Attribute& attribute : graph.attributes(id)) {
     if (attribute.type == AttributeType::opaque) continue;
-    attributes.add(graph.text(attribute.name), attribute_text(graph.attribute_pools(), attribute));
+    attributes.add(graph.text(attribute.name), attribute_json(graph.attribute_pools(), attribute));
   }
   return attributes;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/words.h"
+#include "formats/base/elements.h"
 #include "formats/base/json.h"
 #include "formats/base/model.h"
 #include "formats/base/text.h"
@@ -28,21 +29,6 @@ namespace {
 constexpr std::uint64_t kMostElements = 65'536;
 using Elements = std::optional<std::vector<Literal>>;
 
-template <class T>
-Elements read_elements(std::string_view bytes, std::uint64_t count) {
-  if (bytes.size() / sizeof(T) < count) return std::nullopt;
-  std::vector<Literal> elements;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const T value = load_flat<T>(bytes, i * sizeof(T));
-    if constexpr (std::is_floating_point_v<T>) {
-      elements.emplace_back(static_cast<double>(value));
-    } else {
-      elements.emplace_back(static_cast<std::int64_t>(value));
-    }
-  }
-  return elements;
-}
-
 Elements elements_of(const TfliteModel& model, const TfliteTensor& tensor) {
   if (!tensor.has_data || tensor.is_variable || tensor.maker != kNoTflite ||
       tensor.table.has(tfl::tensor::sparsity)) {
@@ -56,30 +42,8 @@ Elements elements_of(const TfliteModel& model, const TfliteTensor& tensor) {
   }
   if (count == 0) return std::vector<Literal>{};
   const TfliteBytes& at = model.buffers[tensor.buffer];
-  const std::string_view bytes = model.bytes.substr(at.offset, at.size);
-  switch (tflite_dtype(tensor.type)) {
-    case DType::boolean:
-    case DType::uint8:
-      return read_elements<std::uint8_t>(bytes, count);
-    case DType::int8:
-      return read_elements<std::int8_t>(bytes, count);
-    case DType::uint16:
-      return read_elements<std::uint16_t>(bytes, count);
-    case DType::int16:
-      return read_elements<std::int16_t>(bytes, count);
-    case DType::uint32:
-      return read_elements<std::uint32_t>(bytes, count);
-    case DType::int32:
-      return read_elements<std::int32_t>(bytes, count);
-    case DType::int64:
-      return read_elements<std::int64_t>(bytes, count);
-    case DType::float32:
-      return read_elements<float>(bytes, count);
-    case DType::float64:
-      return read_elements<double>(bytes, count);
-    default:
-      return std::nullopt;
-  }
+  return literals_of(tflite_dtype(tensor.type), model.bytes.substr(at.offset, at.size),
+                     static_cast<std::size_t>(count));
 }
 
 Quantization quantization_of(const TfliteTensor& tensor) {

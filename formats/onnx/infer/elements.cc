@@ -12,6 +12,7 @@
 
 #include "core/base/base.h"
 #include "core/graph/graph.h"
+#include "formats/base/elements.h"
 #include "formats/onnx/index/index.h"
 #include "formats/onnx/infer/infer.h"
 #include "formats/onnx/infer/rules.h"
@@ -22,54 +23,20 @@ namespace cleave {
 
 namespace {
 
-template <class T>
-T read_as(const char* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
-template <class T>
-void append_raw_integers(std::string_view raw, std::vector<OnnxElement>& out) {
-  for (std::size_t at = 0; at + sizeof(T) <= raw.size(); at += sizeof(T)) {
-    const auto value = static_cast<std::int64_t>(read_as<T>(raw.data() + at));
-    const bool fits = sizeof(T) < 8 || std::is_signed_v<T> || value >= 0;
-    out.push_back({.value = fits ? std::optional(value) : std::nullopt, .name = {}});
-  }
-}
-
-template <class T>
-void append_raw_reals(std::string_view raw, std::vector<double>& out) {
-  for (std::size_t at = 0; at + sizeof(T) <= raw.size(); at += sizeof(T)) {
-    out.push_back(static_cast<double>(read_as<T>(raw.data() + at)));
-  }
-}
-
+// Of dtypes that OnnxElements has.
 void append_raw(std::string_view raw, OnnxElements& out) {
-  switch (out.dtype) {
-    case DType::boolean:
-    case DType::uint8:
-      return append_raw_integers<std::uint8_t>(raw, out.integers);
-    case DType::int8:
-      return append_raw_integers<std::int8_t>(raw, out.integers);
-    case DType::uint16:
-      return append_raw_integers<std::uint16_t>(raw, out.integers);
-    case DType::int16:
-      return append_raw_integers<std::int16_t>(raw, out.integers);
-    case DType::int32:
-      return append_raw_integers<std::int32_t>(raw, out.integers);
-    case DType::uint32:
-      return append_raw_integers<std::uint32_t>(raw, out.integers);
-    case DType::int64:
-      return append_raw_integers<std::int64_t>(raw, out.integers);
-    case DType::uint64:
-      return append_raw_integers<std::uint64_t>(raw, out.integers);
-    case DType::float32:
-      return append_raw_reals<float>(raw, out.reals);
-    case DType::float64:
-      return append_raw_reals<double>(raw, out.reals);
-    default:
-      return;
+  const auto width = static_cast<std::size_t>(dtype_bits(out.dtype)) / 8;
+  for (; raw.size() >= width; raw.remove_prefix(width)) {
+    take_element(out.dtype, raw.data(), [&](auto number) {
+      if constexpr (std::is_floating_point_v<decltype(number)>) {
+        out.reals.push_back(static_cast<double>(number));
+      } else {
+        const bool fits = std::in_range<std::int64_t>(number);
+        out.integers.push_back(
+            {.value = fits ? std::optional(static_cast<std::int64_t>(number)) : std::nullopt,
+             .name = {}});
+      }
+    });
   }
 }
 

@@ -639,29 +639,12 @@ constexpr std::string_view kMisinferredOp = "STFT";
 
 constexpr std::int64_t kIntegerConstantOpset = 9;  // before it, a Constant holds floats only
 
-std::size_t bytes_of_element(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-    case DType::int8:
-    case DType::uint8:
-      return 1;
-    case DType::int16:
-    case DType::uint16:
-      return 2;
-    case DType::int32:
-    case DType::uint32:
-      return 4;
-    default:
-      return 8;
-  }
-}
-
 // A TensorProto with these elements, all of which are known.
 std::string encode_tensor(const OnnxElements& elements) {
   std::string out;
   for (const std::int64_t dim : elements.dims) put_number(out, tensor_field::kDims, dim);
   put_number(out, tensor_field::kDataType, static_cast<std::int64_t>(elements.dtype));
-  const std::size_t width = bytes_of_element(elements.dtype);
+  const auto width = static_cast<std::size_t>(dtype_bits(elements.dtype)) / 8;
   std::string raw;
   for (const OnnxElement& element : elements.integers) {
     char bytes[sizeof(std::int64_t)];

@@ -10,6 +10,7 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "core/base/words.h"
+#include "formats/base/elements.h"
 #include "formats/base/files.h"
 #include "formats/onnx/index/index.h"
 #include "formats/run/backend/backend.h"
@@ -265,32 +266,6 @@ std::optional<Tensor> decode_npy(std::string_view bytes) {
 
 namespace {
 
-template <class Number>
-Number read_as(const Tensor& tensor, std::uint64_t at) {
-  Number number;
-  std::memcpy(&number, tensor.bytes.data() + at * sizeof number, sizeof number);
-  return number;
-}
-
-// IEEE half precision.
-double half_number(std::uint16_t bits) {
-  const int exponent = bits >> 10U & 0x1f;
-  const int fraction = bits & 0x3ff;
-  const double sign = (bits & 0x8000U) != 0 ? -1 : 1;
-  if (exponent == 31) {
-    return fraction == 0 ? sign * std::numeric_limits<double>::infinity() : std::nan("");
-  }
-  if (exponent == 0) return sign * std::ldexp(fraction, -24);
-  return sign * std::ldexp(fraction + 1024, exponent - 25);
-}
-
-double brain_number(std::uint16_t bits) {
-  const std::uint32_t wide = std::uint32_t{bits} << 16U;
-  float number;
-  std::memcpy(&number, &wide, sizeof number);
-  return number;
-}
-
 // Infinite when exactly one is NaN, or infinities differ.
 double float_distance(double wants, double is) {
   if (std::isnan(wants) || std::isnan(is)) {
@@ -327,35 +302,11 @@ std::string shape_text(const Tensor& tensor) {
 }  // namespace
 
 double element_at(const Tensor& tensor, std::uint64_t at) {
-  switch (tensor.dtype) {
-    case DType::float32:
-      return read_as<float>(tensor, at);
-    case DType::float64:
-      return read_as<double>(tensor, at);
-    case DType::float16:
-      return half_number(read_as<std::uint16_t>(tensor, at));
-    case DType::bfloat16:
-      return brain_number(read_as<std::uint16_t>(tensor, at));
-    case DType::uint8:
-    case DType::boolean:
-      return read_as<std::uint8_t>(tensor, at);
-    case DType::int8:
-      return read_as<std::int8_t>(tensor, at);
-    case DType::uint16:
-      return read_as<std::uint16_t>(tensor, at);
-    case DType::int16:
-      return read_as<std::int16_t>(tensor, at);
-    case DType::uint32:
-      return read_as<std::uint32_t>(tensor, at);
-    case DType::int32:
-      return read_as<std::int32_t>(tensor, at);
-    case DType::uint64:
-      return static_cast<double>(read_as<std::uint64_t>(tensor, at));
-    case DType::int64:
-      return static_cast<double>(read_as<std::int64_t>(tensor, at));
-    default:
-      return 0;
-  }
+  double element = 0;
+  const auto width = static_cast<std::uint64_t>(dtype_bits(tensor.dtype)) / 8;
+  take_element(tensor.dtype, tensor.bytes.data() + at * width,
+               [&](auto number) { element = static_cast<double>(number); });
+  return element;
 }
 
 namespace {
