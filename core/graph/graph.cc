@@ -762,29 +762,13 @@ class Fingerprint {
   }
 
   void add_attribute(const Attribute& attribute) {
-    const AttributePools& pools = graph_.attribute_pools();
     add(graph_.text(attribute.name));
     add(static_cast<std::uint64_t>(attribute.type) << 32U | attribute.count);
-    switch (attribute.type) {
-      case AttributeType::integer:
-      case AttributeType::boolean:
-      case AttributeType::integers:
-        for (const std::int64_t item : pools.integers_of(attribute)) {
-          add(static_cast<std::uint64_t>(item));
-        }
-        return;
-      case AttributeType::real:
-      case AttributeType::reals:
-        for (const double item : pools.reals_of(attribute)) add_real(item);
-        return;
-      case AttributeType::string:
-      case AttributeType::strings:
-        for (const std::string_view item : pools.strings_of(attribute)) add(item);
-        return;
-      case AttributeType::opaque:
-        return;
-    }
+    graph_.attribute_pools().each(attribute, [this](auto item) { add_item(item); });
   }
+  void add_item(std::int64_t item) { add(static_cast<std::uint64_t>(item)); }
+  void add_item(double item) { add_real(item); }
+  void add_item(std::string_view item) { add(item); }
 
   const Graph& graph_;
   std::uint64_t state_ = 0;

@@ -56,6 +56,28 @@ struct AttributePools {
   std::span<const std::string_view> strings_of(const Attribute& a) const {
     return std::span(strings).subspan(a.begin, a.count);
   }
+  // Calls `take` with each item in its order: an integer, also of booleans, a double, or a text. An opaque attribute
+  // has none.
+  template <class Take>
+  void each(const Attribute& a, Take take) const {
+    switch (a.type) {
+      case AttributeType::integer:
+      case AttributeType::boolean:
+      case AttributeType::integers:
+        for (const std::int64_t item : integers_of(a)) take(item);
+        return;
+      case AttributeType::real:
+      case AttributeType::reals:
+        for (const double item : reals_of(a)) take(item);
+        return;
+      case AttributeType::string:
+      case AttributeType::strings:
+        for (const std::string_view item : strings_of(a)) take(item);
+        return;
+      case AttributeType::opaque:
+        return;
+    }
+  }
 };
 
 // One literal. Booleans and integers compare as numbers with reals; 1 equals 1.0 equals true.

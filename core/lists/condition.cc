@@ -320,25 +320,13 @@ AttributeValue stored_value(Literal literal) {
 AttributeValue stored_value(const AttributePools& pools, const Attribute& attribute) {
   std::vector<Literal> items;
   items.reserve(attribute.count);
-  switch (attribute.type) {
-    case AttributeType::integer:
-    case AttributeType::boolean:
-    case AttributeType::integers:
-      for (const std::int64_t item : pools.integers_of(attribute)) items.emplace_back(item);
-      break;
-    case AttributeType::real:
-    case AttributeType::reals:
-      for (const double item : pools.reals_of(attribute)) items.emplace_back(item);
-      break;
-    case AttributeType::string:
-    case AttributeType::strings:
-      for (const std::string_view item : pools.strings_of(attribute)) {
-        items.emplace_back(std::string(item));
-      }
-      break;
-    case AttributeType::opaque:
-      break;
-  }
+  pools.each(attribute, [&items](auto item) {
+    if constexpr (std::is_same_v<decltype(item), std::string_view>) {
+      items.emplace_back(std::string(item));
+    } else {
+      items.emplace_back(item);
+    }
+  });
   if (is_list(attribute.type)) return items;
   return stored_value(std::move(items.front()));
 }

@@ -48,34 +48,17 @@ std::string slot_text(const Graph& graph, OperandSlot slot) {
   return std::to_string(slot.position()) + (slot.is_inside_list() ? "*:" : ":");
 }
 
+std::string item_text(std::int64_t item) { return std::to_string(item); }
+std::string item_text(double item) { return shortest_text(item); }
+std::string item_text(std::string_view item) { return '"' + std::string(item) + '"'; }
+
 // Empty when the attribute is opaque.
 std::string attribute_text(const Graph& graph, const Attribute& attribute) {
-  const AttributePools& pools = graph.attribute_pools();
-  std::string text;
-  const auto add = [&text](std::string_view item) {
-    text += text.empty() ? "" : ",";
-    text += item;
-  };
-  switch (attribute.type) {
-    case AttributeType::integer:
-    case AttributeType::boolean:
-    case AttributeType::integers:
-      for (const auto item : pools.integers_of(attribute)) add(std::to_string(item));
-      break;
-    case AttributeType::real:
-    case AttributeType::reals:
-      for (const double item : pools.reals_of(attribute)) add(shortest_text(item));
-      break;
-    case AttributeType::string:
-    case AttributeType::strings:
-      for (const std::string_view item : pools.strings_of(attribute)) {
-        add('"' + std::string(item) + '"');
-      }
-      break;
-    case AttributeType::opaque:
-      return {};
-  }
-  return '[' + text + ']';
+  if (attribute.type == AttributeType::opaque) return {};
+  std::vector<std::string> items;
+  graph.attribute_pools().each(attribute,
+                               [&items](auto item) { items.push_back(item_text(item)); });
+  return '[' + joined(items, ",") + ']';
 }
 
 std::string opset_text(const Graph& graph, std::string_view domain) {

@@ -314,34 +314,17 @@ class Features {
 
  private:
   bool append_attribute(const Attribute& attribute, Form& form) const {
-    const AttributePools& pools = graph_.attribute_pools();
     form.push_back(Word{index(attribute.name)} << 32U | attribute.count);
     form.push_back(static_cast<Word>(attribute.type));
-    switch (attribute.type) {
-      case AttributeType::integer:
-      case AttributeType::boolean:
-      case AttributeType::integers:
-        for (const std::int64_t item : pools.integers_of(attribute)) {
-          form.push_back(static_cast<Word>(item));
-        }
-        return true;
-      case AttributeType::real:
-      case AttributeType::reals:
-        for (const double item : pools.reals_of(attribute)) {
-          form.push_back(std::bit_cast<Word>(item));
-        }
-        return true;
-      case AttributeType::string:
-      case AttributeType::strings:
-        for (const std::string_view item : pools.strings_of(attribute)) append_text(item, form);
-        return true;
-      case AttributeType::opaque:
-        return false;
-    }
-    return false;
+    graph_.attribute_pools().each(attribute, [&form](auto item) { append_item(item, form); });
+    return attribute.type != AttributeType::opaque;
   }
 
-  static void append_text(std::string_view text, Form& form) {
+  static void append_item(std::int64_t item, Form& form) {
+    form.push_back(static_cast<Word>(item));
+  }
+  static void append_item(double item, Form& form) { form.push_back(std::bit_cast<Word>(item)); }
+  static void append_item(std::string_view text, Form& form) {
     form.push_back(text.size());
     Word word = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
