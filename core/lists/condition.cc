@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
