@@ -13,6 +13,7 @@ Exit status: 0 all converted; 1 a partition cannot be converted, which is named 
 left half converted; 2 wrong usage; 77 the Python package onnx is missing.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -71,6 +72,18 @@ def without_weights(model):
     return slim
 
 
+def refusal_text(said, opset):
+    """What the converter says, with a way out where it lacks a step of an operator."""
+    said = re.sub(r"^\S+:\d+: \w+: Assertion `.*?` failed: ", "", said)
+    step = re.search(r"No Adapter From Version \$(\d+) for (\w+)|No Previous Version of (\w+) exists", said)
+    if not step:
+        return said
+    op = step[2] or step[3]
+    least = int(step[1] or min(one.since_version for one in onnx.defs.get_all_schemas_with_history() if (one.domain, one.name) == ("", op)))
+    return (f"ONNX's converter cannot take {op} from opset {least} to opset {opset}: export the model with opset {opset} "
+            f"(torch.onnx.export(..., opset_version={opset})), or convert to opset {least}")  # fmt: skip
+
+
 def converted(model, opset):
     """The model with its operators in the other opset. Raises CannotConvert."""
     if len(model.functions) > 0:
@@ -80,7 +93,7 @@ def converted(model, opset):
         slim = shape_inference.infer_shapes(slim)
         onnx.checker.check_model(slim)
     except Exception as error:  # whatever the converter raises
-        raise CannotConvert(first_line(error)) from error
+        raise CannotConvert(refusal_text(first_line(error), opset)) from error
     result = onnx.ModelProto()
     result.CopyFrom(model)
     set_opset(result.opset_import, opset)

@@ -45,6 +45,10 @@ NEW, PROMPT = 16, 23  # tokens, where nothing else is said
 IDS = "generated_ids"  # in the file of --outputs
 
 
+class NoTokens(CannotRun):
+    """The model does not make tokens, one after the other."""
+
+
 class Phase:
     """A way to call the model. `tokens`: that a call takes; None: as many as there are. `states`: of all loops, which phases hand
     over. `place`: of the phase in a manifest, for faults; "": it is of none."""
@@ -59,7 +63,7 @@ class Phase:
         self.steps = Steps(session, manifest, {**dims, **bound}, {}, options.seed)
         self.name, self.tokens = manifest.get("name", ""), tokens
         if self.steps.ids is None:
-            raise CannotRun("has no input of token ids, or no logits: --phase is for models that make tokens")
+            raise NoTokens("has no input of token ids, or no logits")
         if (free := self.steps.declared[self.steps.ids].shape[1]) in dict(options.dim) and free not in bound:
             raise WrongUsage(f"--dim {free}={dict(options.dim)[free]}: is not used: as many tokens are read as the prompt has (--inputs)")
         batch = self.steps.declared[self.steps.ids].shape[0]
@@ -187,11 +191,14 @@ def prompt_of(options, reader, path, room):
     return ids
 
 
-def apart(options, model, manifests):
-    """The Report of phases of a model without state: each is a split by itself, and makes one call."""
+def apart(options, model, manifests, has_state=False):
+    """The Report of phases of a model that makes no tokens: each is a split by itself, and makes one call."""
     if options.steps:
-        raise WrongUsage(f"{options.folder}: --steps is for models with state, and this one has none")
+        lack = "token ids and logits, and this one lacks them" if has_state else "state, and this one has none"
+        raise WrongUsage(f"{options.folder}: --steps is for models with {lack}: each phase makes one call")
     report = Report([], ran="" if model else f"ran: {counted(len(manifests), 'phase')}")
+    if has_state:
+        report.notes.append("the model makes no tokens: each phase makes one call, with a state of its own")
     for manifest in manifests:
         path = model or options.folder / manifest["root"]
         if model:
@@ -232,7 +239,10 @@ def generated(options, model):
         child.tell(child.ORIGINAL)
         session = open_original(path, settings)
         place = f"{folder / 'manifest.json'}: phases[{i}]"
-        phase = Phase(options, session, manifest, manifest.get("tokens"), (whole, parts, held, roots), place)
+        try:
+            phase = Phase(options, session, manifest, manifest.get("tokens"), (whole, parts, held, roots), place)
+        except NoTokens:
+            return apart(options, model, manifests, has_state=True)
         chain, rows = chain_loop(options, manifest, phase.steps, path, settings, provider, (parts, held))
         chain.row.what = chain.row.source = f"{manifest['name']}: {chain.row.what}"
         phase.original = whole_loop(session, phase.steps, state=whole)

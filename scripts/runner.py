@@ -37,7 +37,8 @@ LITERT_MICRO = "tflite-micro"
 def runner_of(folder):
     """The name of the module that runs what is in the folder."""
     if not folder.is_dir():
-        raise guard.BadFile(f"{folder}: is no folder: give one that cleave wrote (-o)")
+        raise guard.BadFile(f"{folder}: is no folder: give one that cleave wrote (-o), as cleave split does; of two models there "
+                            "is nothing to verify part by part")  # fmt: skip
     for name, module in (("root_ep.onnx", "onnx_deployed"), ("root.onnx", "onnx_chain"), ("root.tflite", "tflite_chain"),
                          ("bundle.tflite", "tflite_chain"), ("root.pt2", "torch_chain"), ("bundle.pt2", "torch_chain")):  # fmt: skip
         if os.path.lexists(folder / name):

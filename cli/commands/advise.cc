@@ -93,8 +93,8 @@ class AdviseCommand : public Command {
     if (!sweep) return refuse(sweep.error());
     const auto trials = try_options(jobs, sized_);
     const AdviceReport report{
-        models_, has_targets ? own : lists->lists, split,     link,         options_, *advice,
-        *sweep,  trials ? &*trials : nullptr,      at_sizes_, size_options_};
+        models_, has_targets ? own : lists->lists, split,     link,          options_, *advice,
+        *sweep,  trials ? &*trials : nullptr,      at_sizes_, size_options_, inputs_};
     if (page_.is_asked()) {
       const ExitCode code = page_.write({advice_page(report), {}});
       if (code != ExitCode::done) return code;
@@ -146,6 +146,7 @@ class AdviseCommand : public Command {
     for (const SplitJob& job : jobs) {
       sized_.push_back(job.graph());
       const auto sizes = open_sizes_of(job);
+      if (jobs.size() == 1) inputs_ = set_input_text(job.graph(), deciding_inputs(job.graph()));
       if (!sizes) continue;
       sized_.back() = job.graph().with_shapes(shapes_at_first(job.model(), *sizes));
       at_sizes_ += (at_sizes_.empty() ? "" : "; ") +
@@ -216,7 +217,7 @@ class AdviseCommand : public Command {
   std::vector<LoadedModel> models_;
   std::vector<CostSet> costs_;  // by model
   std::vector<Graph> sized_;    // by model
-  std::string at_sizes_, size_options_;
+  std::string at_sizes_, size_options_, inputs_;
   PageFile page_;
 };
 

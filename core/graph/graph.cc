@@ -140,7 +140,8 @@ std::optional<std::uint64_t> tensor_bytes(DType dtype, Shape shape) {
 ParsedOp parse_op(std::string_view text) {
   const std::size_t colons = text.find("::");
   if (colons == text.npos) return {.domain = {}, .op = text};
-  return {.domain = plain_domain(text.substr(0, colons)),
+  const std::string_view domain = text.substr(0, colons);
+  return {.domain = domain == "tflite" ? domain : plain_domain(domain),
           .op = text.substr(colons + 2),
           .has_domain = true};
 }

@@ -159,7 +159,9 @@ bool opset_holds(const Graph& graph, NodeId node, const OpsetRule& rule, const O
 }  // namespace
 
 bool is_in_domain(std::string_view written, std::string_view domain) {
-  if (plain_domain(written) == plain_domain(domain)) return true;
+  // Without a domain a name is that of either format: LSTM and RNN are operators of both.
+  if (plain_domain(written) == plain_domain(domain))
+    return written != "tflite" || domain == written;
   return is_glob(written) && glob_match(written, domain.empty() ? "ai.onnx" : domain);
 }
 
@@ -742,7 +744,10 @@ class Candidates {
   const UsedOp* likeliest(const Rule& rule) {
     for (const auto find : {&Candidates::other_domain, &Candidates::other_case,
                             &Candidates::other_module, &Candidates::misspelt}) {
-      if (const auto found = (this->*find)(rule)) return &ops_[*found];
+      const auto found = (this->*find)(rule);
+      // A rule that says of which format it is means no operator of another.
+      const bool is_meant = rule.domain != "tflite" || (found && is_in_domain(*found, rule));
+      if (found && is_meant) return &ops_[*found];
     }
     return nullptr;
   }

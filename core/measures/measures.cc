@@ -453,6 +453,7 @@ Coverages cover(const Graph& graph, const NodeSet& acc,
   for (const NodeId node : graph.nodes()) {
     if (!flops[node]) {
       ++coverage.flops.unknown;
+      coverage.flops.inside += graph.body_nodes(node).size();
       const Node& record = graph.node(node);
       const std::uint64_t op = std::uint64_t{index(record.domain)} << 32U | index(record.op);
       if (unknown_ops.insert(op).second) coverage.unknown_flops_ops.push_back(node);
@@ -760,6 +761,7 @@ void Outcome::add(const Outcome& other) {
   add_to(flops, other.flops);
   flops.computing += other.flops.computing;
   flops.unknown += other.flops.unknown;
+  flops.inside += other.flops.inside;
 }
 
 std::optional<double> Outcome::qps() const { return rate_of(link_seconds); }

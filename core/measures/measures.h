@@ -55,10 +55,11 @@ struct Coverage {
 struct FlopsCoverage : Coverage {
   std::size_t computing = 0;  // nodes of known FLOPs, not 0
   std::size_t unknown = 0;    // nodes without known FLOPs
+  std::size_t inside = 0;  // nodes in the bodies of these: an undecided If may hold all of a model
 
   // False where the FLOPs of most nodes that compute are unknown: the share of the others would mislead. Nodes
   // without known FLOPs count as computing, those of 0 FLOPs, such as a Reshape, do not.
-  bool are_known() const { return unknown <= computing; }
+  bool are_known() const { return unknown + inside <= computing; }
   // True where they are known and not 0.
   bool have_share() const { return total > 0 && are_known(); }
 };

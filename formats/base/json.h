@@ -66,26 +66,26 @@ class JsonText {
   // A key that comes from the user.
   void text_key(std::string_view name);
 
-  // Key and value in one call.
+  // Key and value in one call, the key escaped.
   void begin_object(std::string_view name, Layout layout = Layout::lines) {
-    key(name);
+    text_key(name);
     begin_object(layout);
   }
   void begin_list(std::string_view name, Layout layout = Layout::lines) {
-    key(name);
+    text_key(name);
     begin_list(layout);
   }
   void text(std::string_view name, std::string_view value) {
-    key(name);
+    text_key(name);
     text(value);
   }
   void flag(std::string_view name, bool value) {
-    key(name);
+    text_key(name);
     flag(value);
   }
   template <class Number>
   void number(std::string_view name, const Number& value) {
-    key(name);
+    text_key(name);
     number(value);
   }
 

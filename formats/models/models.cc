@@ -98,10 +98,14 @@ struct Stranger {
   std::string_view what;
 };
 using namespace std::string_view_literals;
-constexpr std::array<Stranger, 9> kStrangers = {{
+constexpr std::array<Stranger, 10> kStrangers = {{
     {0, "\x80\x02"sv,
      "it is a pickle, as old PyTorch files are; export the model with scripts/export_fx.py or "
      "torch.onnx.export"sv},
+    {4, "ORTM"sv,
+     "it is in ONNX Runtime's own format (.ort); give the ONNX model that it was made of, or let "
+     "ONNX Runtime write one: "
+     "session option session.save_model_format=ONNX, with optimized_model_filepath"sv},
     {8, "TFL3"sv,
      "it is a TensorFlow Lite model with its size in front; remove the first 4 bytes"sv},
     {0, "LITERTLM"sv,

@@ -157,6 +157,7 @@ def rules_of_bullets(text):
         r"^\*\s+`(\w+)(?: v(\d+)(?:-(\d+))?)?(?: \((.*?)\))?`", section, re.MULTILINE
     ):
         versions = [int(first or 1), int(last or first or 1)]
+        op = f"tflite::{op}" if op in ("LSTM", "RNN") else op  # which ONNX has as well
         yield {"op": op, "opset": versions, "outputs": [floats], **({"unchecked": note} if note else {})}
 
 

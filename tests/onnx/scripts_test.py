@@ -131,10 +131,21 @@ def test_names_that_the_model_does_not_have_are_refused(folder, mobile):
         expect(run(*script, "--inputs", folder / "other.npz"), status, 'no input "y"')
 
 
+def test_a_step_that_onnx_cannot_convert_is_told_with_a_way_out(folder, _):
+    """Shape of opset 15, LayerNormalization, which is new in opset 17."""
+    for text, op, least in (("y = Shape (x)", "Shape", 15), ("y = LayerNormalization (x, x)", "LayerNormalization", 17)):
+        kind = "int64[2]" if op == "Shape" else "float[2,3]"
+        model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> g (float[2,3] x) => ({kind} y) {{ {text} }}')
+        path = folder / "step.onnx"
+        path.write_bytes(model.SerializeToString())
+        expect(run("convert_opset.py", path, "13"), 1, f"cannot take {op} from opset {least} to opset 13: export the model with opset 13")
+        expect(run("convert_opset.py", path, str(least)), 0)
+
+
 def test_verify_tells_what_it_cannot_do(folder, mobile):
     model = PROJECT / "samples" / "mobile_block.onnx"
     expect(run("verify", folder / "none.onnx", mobile), 3, "none.onnx: is no file: give the model")
-    expect(run("verify", mobile, model), 3, "is no folder: give one that cleave wrote")
+    expect(run("verify", mobile, model), 3, "is no folder: give one that cleave wrote (-o), as cleave split does; of two models")
     expect(run("verify", model), 2, "the following arguments are required: DIR")
     (folder / "root.onnx").touch()
     expect(run("verify", model, folder), 3, "manifest.json: there is no such file")

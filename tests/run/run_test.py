@@ -649,6 +649,29 @@ FIXED = {name: (tokens, ["--dim", "B=1", "--dim", f"T={tokens}", "--dim", f"P={4
 OPEN = {"prompt": (None, ["--dim", "B=1"]), "token": (1, ["--dim", "B=1", "--dim", "T=1"])}
 
 
+def test_onnx_phases_of_a_model_that_makes_no_tokens_run_apart(folder):
+    """A streaming model: it has state, and no token ids."""
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[B,T] x, float[B,1] state) => (float[B,T] y, float[B,1] new_state) { a = Mul (x, state)
+  y = Sin (a) m = ReduceMean <axes: ints = [1]> (a) new_state = Add (state, m) }"""
+    model, listed = onnx_model(folder, "stream.onnx", text), written(folder, "mul.txt", "Mul\nAdd\n")
+    phases = ["--phase", "long:B=1,T=8", "--phase", "short:B=1,T=1"]
+    cleave("split", model, "-s", listed, "-o", folder / "stream", "--state", "state=new_state", *phases)
+    for words in (["run"], ["verify", model]):
+        expect(run(*words, folder / "stream"), 0, "equal: 2 outputs", "makes no tokens: each phase makes one call")
+    expect(run("run", folder / "stream", "--steps", 2), 3, "--steps is for models with token ids and logits")
+
+
+def test_onnx_partitions_of_one_named_target_say_it(folder):
+    model, listed = SAMPLES / "mobile_block.onnx", SAMPLES / "tiny_npu.txt"
+    for name, words in {"npu": ["-s", f"npu={listed}"], "acc": ["-s", listed]}.items():
+        cleave("split", model, *words, "--dim", "N=1", "-o", folder / name)
+        parts = json.loads((folder / name / "manifest.json").read_text())["partitions"]
+        targets = {part.get("target") for part in parts}
+        assert targets == ({"npu", "cpu"} if name == "npu" else {None}), targets
+        expect(run("run", folder / name), 0, f" {name} ")
+
+
 def test_onnx_phases_hand_their_state_over(folder):
     """A prompt that is padded, and then tokens; without padding the model chooses the same ids."""
     for sizes, calls in ((FIXED, 6), (OPEN, 1)):

@@ -984,6 +984,7 @@ class Inference {
   void record_outputs(OnnxOutputPlaces outputs, OnnxOpCall& call);
   void record_type(std::string_view name, const OnnxType& inferred, const OnnxType* declared,
                    OnnxValueFacts& facts);
+  void note_given_to_outputs();
   const OnnxType* merged(std::string_view name, const OnnxType& inferred, const OnnxType& declared);
   void note_constant(const OnnxOpCall& call, OnnxValueFacts& facts) const;
   OnnxBodyValues infer_body(OnnxValueScope& outer, const OnnxGraph& body,
@@ -1015,7 +1016,8 @@ class Inference {
   std::size_t within_calls_ = 0;
   int dead_depth_ = 0;  // bodies around the node that never run
   std::unordered_set<const char*> noted_;
-  NoteList failures_, disagreements_;
+  NoteList failures_, disagreements_, overruled_;
+  std::map<std::string_view, std::string> given_to_outputs_;  // " --dim N=7", where no input has N
   std::set<std::uint32_t> misfits_;  // nodes of the main graph that are among the failures
   std::vector<std::pair<std::uint32_t, const OnnxGraph*>> decided_;
 };
@@ -1227,14 +1229,35 @@ void Inference::record_type(std::string_view name, const OnnxType& inferred,
   facts.type = is_as_inferred ? &inferred : merged(name, inferred, *declared);
 }
 
+// Of names that no input has, nothing but the operators says what is right.
+void Inference::note_given_to_outputs() {
+  std::set<std::string> of_inputs;
+  for (const OnnxValueInfo& input : model_.graph.inputs) {
+    for (const OnnxDim& dim : parse_onnx_type(input.type).dims) of_inputs.insert(dim.name);
+  }
+  for (const OnnxValueInfo& output : model_.graph.outputs) {
+    const OnnxType type = parse_onnx_type(output.type);
+    const OnnxType bound = bound_.bound(type);
+    for (std::size_t i = 0; i < type.dims.size(); ++i) {
+      const std::string& name = type.dims[i].name;
+      if (name.empty() || !bound.dims[i].is_fixed() || of_inputs.contains(name)) continue;
+      given_to_outputs_[output.name] +=
+          " --dim " + shell_word(escaped(name) + "=" + std::to_string(bound.dims[i].size));
+    }
+  }
+}
+
 // Adds a note if the two disagree.
 const OnnxType* Inference::merged(std::string_view name, const OnnxType& inferred,
                                   const OnnxType& declared) {
   OnnxMergedType both = merged_onnx_type(inferred, declared);
   if (!both.agree && is_noted(name.data())) {
-    disagreements_.add([&] {
+    const auto given = given_to_outputs_.find(name);
+    const bool is_given = given != given_to_outputs_.end();
+    (is_given ? overruled_ : disagreements_).add([&] {
       return "value " + escaped_in_quotes(name) + " is " + onnx_type_text(declared) +
-             " in the file, but by its operator " + onnx_type_text(inferred);
+             (is_given ? " with" + given->second : " in the file") + ", but by its operator " +
+             onnx_type_text(inferred);
     });
   }
   return pool_.keep(std::move(both.type));
@@ -1380,7 +1403,8 @@ void Inference::report_unknown(OnnxTypes& out) const {
     }
     return;
   }
-  out.misfits = failures_.count() + disagreements_.count();
+  out.misfits = failures_.count() + disagreements_.count() + overruled_.count();
+  overruled_.append_to(out.warnings, "and # more values that a --dim contradicts");
   failures_.append_to(out.notes, "and # more nodes whose shapes do not fit");
   if (const std::string given = bound_.axis_options(); !given.empty() && out.misfits > 0) {
     out.notes.push_back("a size that was given within the model contradicts its operators: " +
@@ -1410,6 +1434,7 @@ OnnxTypes Inference::run(const Progress& progress) {
   main.facts.resize(links_.values.count());
   OnnxValueScope scope{.main = &main, .opsets = &opsets, .bodies = &out.bodies};
   declare_all(scope, graph);
+  note_given_to_outputs();
   for (const OnnxValueInfo& input : graph.inputs) {
     OnnxValueFacts& facts = scope.own(input.name);
     facts.type = pool_.keep(bound_.bound_input(input.name, parse_onnx_type(input.type)));

@@ -1009,6 +1009,10 @@ Loaded<OnnxLoaded> infer_and_make(const SourceFile& source, OnnxModelOwner model
                  .notes = std::move(made->notes)};
   append(out.warnings, faults_of_external_data(source, *out.model));
   append(out.warnings, std::move(made->warnings));
+  for (std::string& warning : types.warnings) {
+    out.warnings.push_back(
+        {.severity = Severity::warning, .file = source.path(), .message = std::move(warning)});
+  }
   append(out.notes, std::move(inferred->notes));
   append(out.notes, std::move(types.notes));
   out.misfits = types.misfits;

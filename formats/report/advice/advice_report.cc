@@ -774,6 +774,10 @@ class AdviceText {
       const std::string state = state_text(model.graph);
       if (!state.empty()) page_.line("note: state of " + model_name(model) + ": " + state);
     }
+    if (!report_.inputs.empty()) {
+      page_.line("note: which branch of an If runs is not known: to know more give " +
+                 report_.inputs);
+    }
     if (!report_.link.is_none) {
       page_.line(
           "QPS is what the link allows the slowest partition alone, shared what it allows all of "

@@ -24,6 +24,7 @@ struct AdviceReport {
   std::string at_sizes =
       {};  // of open dims, at which bytes and FLOPs are counted: "N=1"; "": none is open
   std::string size_options = {};  // that give these: "--dim N=1"
+  std::string inputs = {};        // that decide which branches run: "--set-input sr=VALUE"
 
   // The one of several targets that it is for, whose lists `lists` are; "": there is one.
   std::string target() const {

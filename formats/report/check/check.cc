@@ -1198,6 +1198,9 @@ class CheckMaker {
       if (gate.kind == GateKind::min_flops_coverage) {
         return (run_.now.flops.total > 0
                     ? "the FLOPs of " + counted(run_.now.flops.unknown, "node") +
+                          (run_.now.flops.inside > 0
+                               ? ", and of " + count_text(run_.now.flops.inside) + " in bodies,"
+                               : "") +
                           " are not known, more than are"
                     : "no node's FLOPs are known") +
                mend;

@@ -30,7 +30,9 @@ struct Said {
 
   bool has_targets() const { return !report.targets.empty(); }
   std::string_view target_name(TargetId target) const {
-    return target == kNone<TargetId> ? "cpu" : std::string_view(report.targets[index(target)].name);
+    if (target == kNone<TargetId>) return "cpu";
+    return has_targets() ? std::string_view(report.targets[index(target)].name)
+                         : report.only_target;
   }
 };
 
@@ -594,9 +596,7 @@ const PartNumbers& numbers_of(const OnePart& part) { return part.of.preview.part
 
 const Fields<OnePart> kPartTargetFields = {
     kLines,
-    {{"target", [](auto& part) { return part.of.target_name(part.of.partition.target(part.id)); },
-      "Several targets: the one that runs it, or cpu."},
-     {"after",
+    {{"after",
       [](auto& part) {
         return each(part.of.dependencies[part.id], [&](PartId before) {
           return std::string_view(part.of.partition.name(before));
@@ -610,6 +610,12 @@ const Fields<OnePart> kPartFields = {
      {"file", [](auto& part) { return file_of(part.of.report.part_files, part.id); },
       "The partition's file in the manifest's folder; null: none was written."},
      {"is_acc", [](auto& part) { return part.of.partition.is_acc(part.id); }},
+     {"target",
+      [](auto& part) {
+        const bool is_named = part.of.has_targets() || part.of.report.only_target != "acc";
+        return when(is_named, part.of.target_name(part.of.partition.target(part.id)));
+      },
+      "The target that runs it, or cpu; left out where the only one is acc.", kLeftOut},
      {[](auto& part) { return part.of.has_targets() ? &part : nullptr; }, kPartTargetFields},
      {"nodes",
       [](auto& part) { return each_name(part.of.graph, part.of.partition.nodes(part.id)); }},
@@ -904,6 +910,9 @@ const Fields<Said> kReportFields = {
       "null: the link limits no accelerator partition, or bytes that cross it are unknown. Rates "
       "are inferences per second.",
       kLinkFields},
+     {"assumed_links", [](auto& s) { return assumed_links(s.report); },
+      "Targets whose link nobody stated: their rates and times are at 100GiB/s. Left out: none.",
+      FieldForm{.left_out = true, .one_line = true}},
      {[](auto& s) { return s.time == nullptr ? nullptr : &s; }, kTimeFields},
      {[](auto& s) { return s.time == nullptr || !s.has_targets() ? nullptr : &s; },
       kTargetsTimeFields},

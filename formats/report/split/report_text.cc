@@ -213,10 +213,16 @@ class TextReport {
                                  " of them read on the accelerator");
     }
     write_times();
-    if (has_targets()) return;  // their rows have the rates of their links
-    if (acc_count() > 0 && preview_.link.is_none) {
-      add_fact("link",
-               "none of its own, the list says, so there are no rates (--pcie-bw states one)");
+    const std::vector<std::string> assumed = assumed_links(report_);
+    if (has_targets()) {  // their rows have the rates of their links
+      if (!assumed.empty()) {
+        add_fact("link", default_link().name + " of " + joined(assumed, " and ") +
+                             " is assumed, as none was given: --pcie-bw states yours");
+      }
+    } else if (acc_count() > 0 && preview_.link.is_none) {
+      add_fact("link", "none of its own, the list says, so there are no rates" +
+                           (assumed.empty() ? "" : "; times assume " + default_link().name) +
+                           " (--pcie-bw states one)");
     } else if (acc_count() > 0 && preview_.link.is_assumed) {
       add_fact("link",
                preview_.link.name + " is assumed, as none was given: --pcie-bw states yours");

@@ -260,7 +260,12 @@ const Fields<BalanceSaid> kBalanceFields = {
         return is_known ? std::optional(said.balance->bound) : std::nullopt;
       },
       "No assignment has a lower objective; null: not known."},
-     {"gap", the<balance_of<&StageBalance::gap>>,
+     {"gap",
+      [](auto& said) {
+        const StageBalance* const own = said.balance;
+        const bool is_proved = own != nullptr && !own->is_partly_known && !own->is_least;
+        return is_proved ? std::optional(own->gap) : std::nullopt;
+      },
       "objective / bound - 1; null: not known, or stages were not balanced."},
      {"certificate", the<balance_of<&StageBalance::certificate>>,
       "The proof of the bound; null: there is none."},

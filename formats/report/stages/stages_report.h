@@ -53,6 +53,7 @@ struct StageBalance {
   std::string basis;                     // the rates that times were estimated with; "": none were
   std::optional<double> measured_share;  // of the times; nullopt when node times are not balanced
   bool is_partly_known = false;          // some costs or sizes are unknown and count 0
+  bool is_least = false;                 // so do FLOPs or bytes of nodes: nothing is proved
   std::vector<std::string> caveats;      // warnings about how to read the numbers
 };
 

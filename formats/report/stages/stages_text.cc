@@ -12,6 +12,7 @@
 #include "core/stages/stages.h"
 #include "formats/base/faults.h"
 #include "formats/base/text.h"
+#include "formats/models/models.h"
 #include "formats/report/drawings/drawings.h"
 #include "formats/report/drawings/pages.h"
 #include "formats/report/stages/stages_report.h"
@@ -148,8 +149,9 @@ std::string devices_line(const BalanceFacts& facts) {
                                      "; # more in " + escaped(facts.devices_path), "; ");
 }
 
-std::string remedy(BalanceBy by) {
-  return std::string("give shapes with --input-shape or --dim") +
+std::string remedy(const Graph& graph, BalanceBy by) {
+  const std::string inputs = set_input_text(graph, deciding_inputs(graph));
+  return "give " + (inputs.empty() ? "" : inputs + ", ") + "shapes with --input-shape or --dim" +
          (by == BalanceBy::time ? ", measured times with --costs FILE," : "") +
          " or --balance nodes";
 }
@@ -208,7 +210,7 @@ std::vector<std::string> caveats_of(const BalanceFacts& facts) {
     caveats.push_back("the FLOPs or bytes of " + counted(partial, "node") + " are not known (" +
                       escaped(op_text(facts.graph.domain(first), facts.graph.op(first))) +
                       (partial > 1 ? ", ..." : "") +
-                      "), and count as 0: " + remedy(facts.costs.by));
+                      "), and count as 0: " + remedy(facts.graph, facts.costs.by));
   }
   if (unknown == 0) return caveats;
   const std::string what = facts.costs.by == BalanceBy::time ? "the time of " : "the cost of ";
@@ -216,7 +218,7 @@ std::vector<std::string> caveats_of(const BalanceFacts& facts) {
   const auto all = static_cast<std::size_t>(std::ranges::count_if(
       nodes, [&](NodeId node) { return !is_stage_marker(facts.graph, node); }));
   caveats.push_back(what + count_text(unknown) + " of " + counted(all, "node") +
-                    " is not known and counts as 0: " + remedy(facts.costs.by));
+                    " is not known and counts as 0: " + remedy(facts.graph, facts.costs.by));
   return caveats;
 }
 
@@ -354,15 +356,15 @@ std::vector<std::string> balance_conclusions(const StageBalance& balance,
     lines.insert(lines.end(), balance.caveats.begin(), balance.caveats.end());
     return lines;
   }
-  std::vector<std::string> lines = {"bottleneck " + names[slowest_stage(balance)] + ", " +
-                                    (balance.is_partly_known ? "at least " : "") +
-                                    amount_text(balance, balance.objective) +
-                                    std::string(counted_thing(balance.by)) +
-                                    (balance.is_partly_known ? "" : ", " + proof_text(balance))};
+  const bool is_least = balance.is_partly_known || balance.is_least;
+  std::vector<std::string> lines = {
+      "bottleneck " + names[slowest_stage(balance)] + ", " + (is_least ? "at least " : "") +
+      amount_text(balance, balance.objective) + std::string(counted_thing(balance.by)) +
+      (is_least ? "" : ", " + proof_text(balance))};
   lines.push_back(rate_line(balance));
   if (!balance.basis.empty()) lines.push_back(balance.basis);
   lines.insert(lines.end(), balance.caveats.begin(), balance.caveats.end());
-  const bool is_sure = !balance.is_partly_known && balance.caveats.empty();
+  const bool is_sure = !is_least && balance.caveats.empty();
   if (balance.curve.empty() || !is_sure) return lines;
   // With a target, more stages may be faster: then these are the fewest that meet it.
   const CurvePoint& most = balance.curve.back();

@@ -546,11 +546,27 @@ std::string chain_schema() {
 })";
 }
 
+std::vector<std::string> assumed_links(const Report& report) {
+  std::vector<std::string> names;
+  const bool has_times = report.time != nullptr && report.time->asked().total_us;
+  const auto add = [&](const Link& link, std::string_view name) {
+    if (link.is_assumed && (has_times || !link.is_none)) names.emplace_back(name);
+  };
+  if (report.preview.coverage.nodes.acc == 0) return names;
+  if (report.targets.empty()) add(report.preview.link, report.only_target);
+  for (const Target& target : report.targets) add(target.link, target.name);
+  return names;
+}
+
+std::string set_input_text(const Graph& graph, std::span<const ValueId> inputs) {
+  return joined(inputs, " ", [&](const ValueId input) {
+    return "--set-input " + shell_word(escaped(graph.value(input).name) + "=VALUE");
+  });
+}
+
 std::string size_options_text(const LoadedModel& model, const Graph& graph,
                               const OpenSizes* sizes) {
-  const std::string text = joined(deciding_inputs(graph), " ", [&](const ValueId input) {
-    return std::string("--set-input ") + shell_word(escaped(graph.value(input).name) + "=VALUE");
-  });
+  const std::string text = set_input_text(graph, deciding_inputs(graph));
   std::optional<Fitting> fitting;
   bool is_sought = false;
   const auto likely = [&](ValueId input, std::size_t axis) -> std::optional<std::int64_t> {

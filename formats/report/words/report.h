@@ -208,6 +208,12 @@ extern const Fields<ManifestFiles> kManifestFields;
 // The schema of the field "chain": how parts that hold state are called, as their writers say it.
 std::string chain_schema();
 
+// The targets on whose links, which nobody stated, rates or times rest.
+std::vector<std::string> assumed_links(const Report& report);
+
+// What gives inputs that decide which branch of an If runs: "--set-input sr=VALUE"; "" for none.
+std::string set_input_text(const Graph& graph, std::span<const ValueId> inputs);
+
 // What to give so that sizes become known: `--set-input sr=VALUE` for inputs that decide which branch of an
 // If runs, then `--dim N=SIZE`, then `--input-shape x=1,3,224,224` with sizes that fit the model. "" when nothing
 // helps. `sizes`: of open dims, at which the report counts; the sizes are these, so that a report has one of each.

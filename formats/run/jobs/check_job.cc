@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "formats/base/files.h"
@@ -40,18 +41,21 @@ Loaded<std::vector<std::string>> models_of(const std::vector<std::string>& paths
     if (!below) return below.error();
     std::vector<std::string> inside;
     // Folders that cleave wrote: what they hold are parts of models.
-    std::vector<std::string> parts;
+    std::set<fs::path> parts;
     const fs::path root = (fs::path(path) / "x").lexically_normal().parent_path();
     for (const fs::path one : *below) {
       if (one.filename() != kManifestName) continue;
       const fs::path folder = one.parent_path();
-      if (folder.lexically_normal() != root && listed_files(folder)) parts.push_back(folder / "");
+      if (folder.lexically_normal() != root && listed_files(folder)) parts.insert(folder);
     }
     for (const fs::path one : *below) {
       const std::string kind = one.extension().string();
       const bool is_model = kind == ".onnx" || kind == ".pt2" || kind == ".tflite";
-      const bool is_part = std::ranges::any_of(
-          parts, [&](const std::string& folder) { return one.string().starts_with(folder); });
+      bool is_part = false;
+      for (fs::path at = one; is_model && !is_part && at.has_relative_path();) {
+        at = at.parent_path();
+        is_part = parts.contains(at);
+      }
       if (is_model && !is_part && fs::is_regular_file(one, error))
         inside.push_back(one.lexically_normal().string());
     }

@@ -639,7 +639,8 @@ bool may_run_on_acc(const Split& split, NodeId node) {
 std::string open_numbers_text(const Graph& graph, const std::string& option,
                               const std::string& numbers, std::size_t unknown) {
   return option + " goes by " + numbers + ", and those of " + count_text(unknown) + " of " +
-         counted(graph.node_count(), "node") + " are not known, since sizes are open";
+         counted(graph.node_count(), "node") + " are not known" +
+         (inputs_without_size(graph).empty() ? "" : ", since sizes are open");
 }
 
 std::optional<Fault> open_times_fault(const LoadedModel& model, const Graph& graph,
@@ -805,10 +806,7 @@ std::vector<std::string> ways_out(const SplitJob& job, std::span<const NodeId> n
     if (!graph.nodes().contains(nodes[i])) continue;
     const Reason& reason = job.split().reasons[nodes[i]];
     if (graph.op(nodes[i]) == "If") {
-      for (const ValueId input : deciding_inputs(graph, nodes[i])) {
-        ways[i] += (ways[i].empty() ? "" : " ") + std::string("--set-input ") +
-                   shell_word(escaped(graph.value(input).name) + "=VALUE");
-      }
+      ways[i] = set_input_text(graph, deciding_inputs(graph, nodes[i]));
       if (!ways[i].empty())
         ways[i] += ": it decides which branch runs, which takes the place of the If";
     }

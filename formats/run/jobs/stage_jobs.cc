@@ -308,6 +308,7 @@ void describe(BalanceRun& run, const BalanceFacts& facts) {
     auto& least = run.balance.measured_share;
     least = std::min(least.value_or(1), target.measured_share);
   }
+  run.balance.is_least = facts.made.partial_costs > 0;
   run.balance.is_partly_known = facts.made.unknown_costs > 0 ||
                                 (facts.comm != CommModel::none && facts.made.unknown_sizes > 0);
 }

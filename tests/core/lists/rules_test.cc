@@ -118,6 +118,9 @@ TEST_CASE("a name is for the default domain, or for the domains that it names") 
   CHECK(names("*", "", "Conv"));
   CHECK(names("*", "ai.onnx", "Conv"));
   CHECK(names("*", "tflite", "CONV_2D"));
+  CHECK(names("LSTM", "tflite", "LSTM"));
+  CHECK(names("tflite::LSTM", "tflite", "LSTM"));
+  CHECK_FALSE(names("tflite::LSTM", "", "LSTM"));  // ONNX's is another
   CHECK_FALSE(names("*", "com.microsoft", "Gelu"));
   CHECK_FALSE(names("Gelu", "com.microsoft", "Gelu"));
   CHECK(names("com.microsoft::Gelu", "com.microsoft", "Gelu"));

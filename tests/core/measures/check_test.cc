@@ -371,6 +371,13 @@ TEST_CASE("a share of FLOPs of which most are not known meets and breaks no limi
   CHECK(verdict() == "min-coverage-flops not_known: 0.5\n");
 }
 
+TEST_CASE("the nodes in bodies of unknown FLOPs count as nodes that are not known") {
+  Measures now = some_measures();
+  now.flops.computing = now.flops.unknown = 15;
+  now.flops.inside = 1;
+  CHECK(evaluated({.flops_coverage = 0.5}, {.now = now}) == "min-coverage-flops not_known: 0.5\n");
+}
+
 TEST_CASE("coverage of one of several targets is that target's share of the whole model") {
   Measures now = some_measures();
   now.targets = {{.name = "npu", .nodes = {15, 20}, .flops = {3e9, 4e9}, .parameter_bytes = {0, 1}},

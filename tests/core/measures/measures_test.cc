@@ -344,6 +344,21 @@ TEST_CASE("a non-tensor, or a value of unknown size, is a hazard of accelerator 
   CHECK(preview.parts[PartId{1}].hazards.empty());
 }
 
+TEST_CASE("what hides in the bodies of a node of unknown FLOPs is counted") {
+  const auto [graph, partition, preview] = preview_of(R"(
+    input x: float32[10]
+    a0: float32[10] = Relu(x)
+    b0: float32[10] = If(a0, ^x)
+    | h: float32[10] = Relu(x)
+    | i: float32[10] = Relu(h)
+  )");
+  const FlopsCoverage& flops = preview.coverage.flops;
+  CHECK(flops.computing == 1);
+  CHECK(flops.unknown == 1);
+  CHECK(flops.inside == 2);
+  CHECK_FALSE(flops.are_known());
+}
+
 TEST_CASE("coverage counts nodes, known FLOPs and parameter bytes") {
   const auto [graph, partition, preview] = preview_of(R"(
     input x: float32[10]

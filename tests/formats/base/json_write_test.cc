@@ -35,6 +35,15 @@ TEST_CASE("lists and objects are written on one line") {
   CHECK(object.text() == R"({"a": 1, "b\"": []})");
 }
 
+TEST_CASE("keys that are given with their values are escaped") {
+  JsonText json;
+  json.begin_object(JsonText::Layout::one_line);
+  json.text("a\"b", "c\"d");
+  json.number("e\n", 1);
+  json.end_object();
+  CHECK(std::move(json).finish() == "{\"a\\\"b\": \"c\\\"d\", \"e\\n\": 1}\n");
+}
+
 TEST_CASE("text on several lines is put on one, and left as it is otherwise") {
   CHECK(json_on_one_line("{ \"a\":1 }") == "{ \"a\":1 }");
   CHECK(json_on_one_line("{\n  \"a\": [\n    1,\r\n    2\n  ],\n  \"b\" :\n {}\n}") ==

@@ -162,6 +162,12 @@ TEST_CASE("a file that is not a model is refused with what it seems to be") {
         "Model lies beyond the file's end (at byte 10)\n");
   CHECK(refusal(std::string_view("\x9c\0\0\0\x1c\0\0\0TFL3", 12)) ==
         intro + "it is a TensorFlow Lite model with its size in front; remove the first 4 bytes\n");
+  CHECK(
+      refusal(std::string_view("\x18\0\0\0ORTM\0\0\0\0", 12)) ==
+      intro +
+          "it is in ONNX Runtime's own format (.ort); give the ONNX model that it was made of, or "
+          "let ONNX Runtime write one: session option session.save_model_format=ONNX, with "
+          "optimized_model_filepath\n");
   CHECK(refusal("LITERTLM...") ==
         intro +
             "it is a LiteRT-LM bundle; take the .tflite models out of it, and give one of them\n");

@@ -214,6 +214,19 @@ TEST_CASE("A node that does not fit its operator is named, with what is wrong") 
         "");
 }
 
+TEST_CASE("A size of an output alone that its operator contradicts is warned of, with both") {
+  const SourceFile source =
+      onnx_file("g (float[2, N] x) => (float[M, N] y) { y = Relu (x) }", nullptr);
+  const auto warned = [&](std::int64_t m) {
+    const auto loaded = read_onnx(source, {.dims = {{"M", m}, {"N", 3}}});
+    REQUIRE(loaded);
+    return loaded->warnings.empty() ? "" : loaded->warnings.front().message;
+  };
+  CHECK(warned(2).empty());
+  CHECK(warned(7) ==
+        "value \"y\" is float32[7,3] with --dim M=7, but by its operator float32[2,3]");
+}
+
 // What is wrong with the only node of a model, "" when nothing is; at an opset, with another edit.
 std::string misfit_at(int opset, const std::string& graph, const ModelEdit& edit = nullptr) {
   const std::string head =

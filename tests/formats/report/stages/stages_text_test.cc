@@ -132,6 +132,9 @@ TEST_CASE("fewer stages that are as good are told, of balances that are sure") {
   CHECK(balance_conclusions(balance, {"a", "b"}).size() == 3);
   balance.caveats = {"a caveat"};
   CHECK(balance_conclusions(balance, {"a", "b"}).back() == "a caveat");
+  balance.is_least = true;  // nothing is proved, and what is known bounds the rate
+  CHECK(balance_conclusions(balance, {"a", "b"}).front() == "bottleneck a, at least 4 GFLOP");
+  balance.is_least = false;
   balance.caveats.clear();
   balance.is_partly_known = true;
   CHECK(balance_conclusions(balance, {"a", "b"}) ==

@@ -54,7 +54,8 @@ TEST_CASE("the JSON report has every field, in the order of the format") {
   CHECK(keys ==
         "format version model settings support coverage verdict open_sizes constants host_shapes "
         "acc_nodes_found acc_nodes fusion_groups qdq_groups patterns subgraphs_before cap extended "
-        "distinct_acc_partitions partitions node_map link cpu_reasons unchecked notes ");
+        "distinct_acc_partitions partitions node_map link assumed_links cpu_reasons unchecked "
+        "notes ");
 }
 
 TEST_CASE("the JSON report has nodes, partitions, boundaries and reasons") {
