@@ -479,6 +479,13 @@ ItemSet smallest_radius(const ItemOrder& order, const ItemSet& cone, const Fails
   return within_distance(cone, distances, high);
 }
 
+// Steps 1 and 2: what the last item depends on, as far back as it takes to fail; all items where that passes.
+ItemSet smallest_cone(const ItemOrder& order, const ItemSet& items, const FailsTest& fails) {
+  ItemSet set = cone_of(order, items, items.back());
+  if (set.size() < items.size() && !fails(set)) return items;
+  return set.size() > 1 ? smallest_radius(order, set, fails) : set;
+}
+
 // The items [begin, end) of the set.
 ItemSet chunk_of(const ItemSet& set, std::size_t begin, std::size_t end) {
   return {set.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -522,13 +529,7 @@ ItemSet convex_ddmin(const ItemOrder& order, const FailsTest& fails, ItemSet set
 
 Minimized smallest_failing_set(const ItemOrder& order, const ItemSet& items,
                                const FailsTest& fails) {
-  ItemSet set = cone_of(order, items, items.back());
-  if (set.size() < items.size() && !fails(set)) {
-    set = items;
-  } else if (set.size() > 1) {
-    set = smallest_radius(order, set, fails);
-  }
-  return {.items = convex_ddmin(order, fails, std::move(set))};
+  return {.items = convex_ddmin(order, fails, smallest_cone(order, items, fails))};
 }
 
 // Where a message points to, the surest hints first:
@@ -702,10 +703,11 @@ std::vector<std::uint32_t> Hints::in(std::string_view message,
 
 // ---- size limit ----
 //
-// 1. Collect pieces: runs of neighbours of several lengths, the largest items alone, the failing piece without one.
-// 2. Ask about those of which the explanations that are left say different things: a limit of one of the sizes, or that
-//    the items fail together.
-// 3. Narrow the limit down, at a number that the message has, else by bisection.
+// 1. Look for a small part of the failing piece that fails, too: its ops and edges are a pattern that may be refused.
+// 2. Collect pieces: runs of neighbours of several lengths, the largest items alone, the failing piece without one.
+// 3. Ask about those of which the explanations that are left say different things: a limit of one of the sizes, that
+//    the items fail together, or that whatever has the pattern fails.
+// 4. Narrow the limit down, at a number that the message has, else by bisection.
 
 namespace {
 
@@ -773,6 +775,19 @@ constexpr std::size_t kMostExperiments = 14;
 constexpr std::size_t kMostNarrowed = 10;
 constexpr std::size_t kFewItems = 40;    // of so many all runs are looked at
 constexpr std::size_t kMostStarts = 24;  // of runs of more
+constexpr std::size_t kMostPattern = 6;  // items: what is larger may fail for its size
+
+// The smallest part of the failing piece that is found in few runs: what its last item depends on, as near to it as it
+// takes to fail, and of few items only those that are needed. Two are: the last passes alone, and what is before it too.
+ItemSet failing_part(Questions& questions, const ItemOrder& order, const FailingSet& failing,
+                     const ItemSet& items) {
+  const FailsTest fails = [&](const ItemSet& set) {
+    return judge(questions.ask(set, failing.remedies), failing.signature) == Judgement::same;
+  };
+  ItemSet part = smallest_cone(order, items, fails);
+  const bool is_few = part.size() > 2 && part.size() <= kMostPattern;
+  return is_few ? convex_ddmin(order, fails, std::move(part)) : part;
+}
 
 class SizeSearch {
  public:
@@ -787,15 +802,23 @@ class SizeSearch {
 
   std::optional<SizeLimit> find() {
     refused_.fill(std::numeric_limits<std::uint64_t>::max());
-    for (const ItemSet& piece : questions_.passed(region_.items, region_.remedies))
+    const ItemSet part = failing_part(questions_, order_, region_, failing_);
+    if (part.size() < failing_.size()) note(sizes(part), false);
+    if (part.size() <= kMostPattern) pattern_ = edges(part);
+    for (const ItemSet& piece : questions_.passed(region_.items, region_.remedies)) {
       note(sizes(piece), true);
+      if (has_pattern(piece)) pattern_.clear();
+    }
     note(sizes(failing_), false);
     message_ = questions_.ask(failing_, region_.remedies).answer.message;
     const auto said = limits_said_of(graph_, nodes_of(order_, failing_), message_);
     constexpr std::size_t kLeastItems = 4;  // what is asked about fewer tells nothing
     if (said.empty() && region_.items.size() < kLeastItems) return std::nullopt;
+    // What is no larger than pieces that pass fails for what it holds.
+    if (part.size() < failing_.size() && left() == 0) return std::nullopt;
     collect();
-    for (std::size_t i = 0; i < kMostExperiments && (is_together_ || left() > 1); ++i) {
+    for (std::size_t i = 0; i < kMostExperiments; ++i) {
+      if (!is_together_ && pattern_.empty() && left() <= 1) break;
       const auto best = std::ranges::max_element(pool_, [&](const Tried& x, const Tried& y) {
         return std::pair(worth(x), witness(x)) < std::pair(worth(y), witness(y));
       });
@@ -804,12 +827,12 @@ class SizeSearch {
     }
     // A part of the failing piece fails that is no larger than what passes: its items fail together.
     if (fails_small_) return std::nullopt;
-    if (needed_ > 0 && not_needed_ == 0) is_together_ = false;
+    if (failing_.size() > kMostPattern && needed_ > 0 && not_needed_ == 0) is_together_ = false;
     // Where the numbers of the message tell the size, it needs no other witness.
     const auto stated =
         std::ranges::find_if(said, [&](const SizeLimit& one) { return explains(one); });
     if (stated != said.end()) return narrowed(stated->of, stated->most);
-    if (is_together_) return std::nullopt;
+    if (is_together_ || !pattern_.empty()) return std::nullopt;
     for (std::size_t of = 0; of < kSizeCount; ++of) {
       if (is_left(of)) return narrowed(static_cast<SizeOf>(of), std::nullopt);
     }
@@ -823,6 +846,7 @@ class SizeSearch {
     bool is_without_one = false;  // the failing piece without an item that is not its last
   };
   using Pool = std::vector<Tried>;
+  using Edges = std::set<std::pair<std::string_view, std::string_view>>;
   enum class Said : std::uint8_t { passes, fails, nothing };
 
   PieceSizes sizes(const ItemSet& items) const { return sizes_of(graph_, nodes_of(order_, items)); }
@@ -901,6 +925,25 @@ class SizeSearch {
     return sizes[of] <= most_[of] ? Said::passes : Said::nothing;
   }
 
+  // The ops at both ends of each edge within the items.
+  Edges edges(const ItemSet& items) const {
+    Edges found;
+    const std::vector<NodeId> nodes = nodes_of(order_, items);
+    for (const NodeId node : nodes) {
+      for (const Operand& operand : graph_.operands(node)) {
+        const NodeId maker = graph_.value(operand.value).producer;
+        if (maker != kNone<NodeId> && std::ranges::binary_search(nodes, maker)) {
+          found.emplace(graph_.op(maker), graph_.op(node));
+        }
+      }
+    }
+    return found;
+  }
+
+  bool has_pattern(const ItemSet& items) const {
+    return !pattern_.empty() && std::ranges::includes(edges(items), pattern_);
+  }
+
   static bool has(const ItemSet& items, const ItemSet& part) {
     return std::includes(items.begin(), items.end(), part.begin(), part.end());
   }
@@ -923,6 +966,7 @@ class SizeSearch {
       if (is_left(of)) count(says(of, tried.sizes));
     }
     if (is_together_) count(says_together(tried));
+    if (!pattern_.empty()) count(has_pattern(tried.items) ? Said::fails : Said::passes);
     return std::min(pass, fail);
   }
 
@@ -945,9 +989,10 @@ class SizeSearch {
     const Judgement said = answer(tried.items);
     if (said == Judgement::other || (said == Judgement::same && fails_in_half(tried))) return;
     note(tried.sizes, said == Judgement::pass);
+    if (has_pattern(tried.items) == (said == Judgement::pass)) pattern_.clear();
     // Each of some items is needed: so many do not fail together by themselves.
     if (tried.is_without_one) ++(said == Judgement::pass ? needed_ : not_needed_);
-    if (needed_ > 1) is_together_ = false;
+    if (failing_.size() > kMostPattern && needed_ > 1) is_together_ = false;
     if (said == Judgement::pass || has(tried.items, common_)) return;
     ItemSet common;
     std::set_intersection(common_.begin(), common_.end(), tried.items.begin(), tried.items.end(),
@@ -1031,7 +1076,10 @@ class SizeSearch {
       ask(next);
     }
     const bool is_said = said && most_[of] <= *said && *said < refused_[of];
-    if (!is_left(of)) return safe_limit().value_or(SizeLimit{kind, 1, refused_[of]});
+    if (!is_left(of)) {
+      return safe_limit().value_or(
+          SizeLimit{.of = kind, .most = 1, .refused = refused_[of], .is_rough = true});
+    }
     return {kind, is_said ? *said : most_[of], refused_[of], is_said};
   }
 
@@ -1050,7 +1098,7 @@ class SizeSearch {
       }
       if (most == 0 || kept <= most_kept) continue;
       most_kept = kept;
-      best = SizeLimit{kind, most, refused_[of]};
+      best = SizeLimit{.of = kind, .most = most, .refused = refused_[of], .is_rough = true};
     }
     return best;
   }
@@ -1066,6 +1114,7 @@ class SizeSearch {
   std::vector<PieceSizes> passed_;
   PieceSizes most_ = {}, refused_ = {};  // the largest that passed, the smallest that failed
   bool is_together_ = true;              // items may fail together
+  Edges pattern_;                        // that may be refused; empty: none is
   std::size_t needed_ = 0;               // without each of so many the piece passes,
   std::size_t not_needed_ = 0;           // and without these it fails
   bool fails_small_ = false;  // a part of the failing piece fails, too, whatever its size
@@ -1347,12 +1396,19 @@ class Search {
       return true;
     }
     const JudgedAnswer answer = questions_.ask(items, region.remedies);
-    const FailingSet failing{region.items, region.remedies, signature};
+    // Where any failure was accepted, it is this one that is to be explained.
+    const FailingSet failing{region.items, region.remedies, answer.signature};
     if (const auto limit = limit_of_size(graph_, questions_, order_, failing, prefix.length)) {
       return report_size(region, prefix.length, *limit);
     }
-    Finding finding{.kind = FindingKind::together, .nodes = nodes({last}), .within = nodes(items)};
-    if (options_.effort == SearchEffort::minimal) minimize(region, signature, items, finding);
+    Finding finding{.kind = FindingKind::together, .nodes = nodes({last})};
+    finding.within = nodes(failing_part(questions_, order_, failing, items));
+    if (const auto limit = nearer_limit(items, answer.signature);
+        limit && finding.within.size() > kMostPattern) {
+      return report_size(region, prefix.length, *limit);
+    }
+    if (options_.effort == SearchEffort::minimal)
+      minimize(region, answer.signature, items, finding);
     // A smaller set that fails in the same way has already reproduced the failure.
     const bool is_reproduced = finding.within.size() < nodes(items).size();
     if (!is_reproduced && !is_confirmed(items, region.remedies, answer)) {
@@ -1373,6 +1429,21 @@ class Search {
       return sizes[static_cast<std::size_t>(limit.of)] > limit.most;
     };
     return std::any_of(options_.known_limits.begin(), options_.known_limits.end(), is_beyond);
+  }
+
+  // The limit of a piece that fails in the words of what is beyond a known limit, and without its last item passes:
+  // the compiler counts otherwise than that limit does.
+  std::optional<SizeLimit> nearer_limit(const ItemSet& items, const std::string& said) const {
+    const PieceSizes failing = sizes_of(graph_, nodes(items)),
+                     passing = sizes_of(graph_, nodes(prefix_of(items, items.size() - 1)));
+    for (const SizeLimit& known : options_.known_limits) {
+      const auto of = static_cast<std::size_t>(known.of);
+      if (known.said == said && passing[of] > 0 && passing[of] < failing[of]) {
+        return SizeLimit{
+            .of = known.of, .most = passing[of], .refused = failing[of], .is_rough = true};
+      }
+    }
+    return std::nullopt;
   }
 
   bool report_size(const Region& region, std::size_t length, const SizeLimit& limit) {

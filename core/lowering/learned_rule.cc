@@ -349,9 +349,10 @@ void Evidence::add_passed(const Graph& graph, std::span<const NodeId> nodes) {
   for (const NodeId node : nodes) at(graph, node).passed = true;
 }
 
-void Evidence::add_failed(const Graph& graph, NodeId node) {
+void Evidence::add_failed(const Graph& graph, NodeId node, const std::string& said) {
   EvidenceCase& own = at(graph, node);
   own.failed = true;
+  own.said.insert(said);
   if (failed_.emplace(&graph, node).second) own.failing.push_back(node);
 }
 
@@ -510,16 +511,22 @@ class ConditionList {
   }
 
   void add_size(SizeOf of, std::vector<RuleCondition>& list) const {
-    std::uint64_t passed = 0, failed = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t passed = 0;
+    std::map<std::set<std::string>, std::uint64_t> failed;  // by how: one reason may be the size
     for (const EvidenceCase& item : cases_) {
-      if (item.passed) passed = std::max(passed, size_of(item, of));
-      if (item.failed && !item.passed) failed = std::min(failed, size_of(item, of));
+      const std::uint64_t size = size_of(item, of);
+      if (item.passed) passed = std::max(passed, size);
+      if (!item.failed || item.passed) continue;
+      const auto least = failed.emplace(item.said, size).first;
+      least->second = std::min(least->second, size);
     }
-    const auto limit = limit_between(of, passed, failed);
-    if (!limit) return;
-    Rule rule = op_rule_;
-    rule.add(larger_than(of, limit->most));
-    list.push_back({std::move(rule), "size", limit});
+    for (const auto& [said, least] : failed) {
+      const auto limit = limit_between(of, passed, least);
+      if (!limit) continue;
+      Rule rule = op_rule_;
+      rule.add(larger_than(of, limit->most));
+      list.push_back({std::move(rule), "size", limit});
+    }
   }
 
   std::span<const EvidenceCase> cases_;
@@ -822,9 +829,9 @@ class OpLearner {
 };
 
 // A size within which everything passes, and beyond which all cases of several ops fail that failed, one of them of an
-// op that passes within it. `explained` gets these ops.
+// op that passes within it, and all as `said`: other words are another reason. `explained` gets these ops.
 std::optional<LearnedRule> rule_of_size(const Evidence& evidence, SizeOf of,
-                                        std::set<OpName>& explained) {
+                                        const std::string& said, std::set<OpName>& explained) {
   LearnedRule rule;
   std::uint64_t most = 0, refused = std::numeric_limits<std::uint64_t>::max();
   const std::vector<EvidenceCase> passed = evidence.passed();
@@ -833,7 +840,8 @@ std::optional<LearnedRule> rule_of_size(const Evidence& evidence, SizeOf of,
   for (const OpName& op : evidence.failed_ops()) {
     const std::vector<EvidenceCase> cases = evidence.cases(op);
     const bool is_beyond = std::all_of(cases.begin(), cases.end(), [&](const EvidenceCase& item) {
-      return !item.failed || (!item.passed && size_of(item, of) > most);
+      return !item.failed ||
+             (!item.passed && item.said == std::set{said} && size_of(item, of) > most);
     });
     if (!is_beyond) continue;
     explained.insert(op);
@@ -858,12 +866,20 @@ std::optional<LearnedRule> rule_of_size(const Evidence& evidence, SizeOf of,
 std::vector<LearnedRule> learn_rules(const Evidence& evidence, const LearningContext& context) {
   std::vector<LearnedRule> rules;
   std::set<OpName> explained;
+  std::set<std::string> words;
+  for (const OpName& op : evidence.failed_ops()) {
+    for (const EvidenceCase& item : evidence.cases(op)) {
+      words.insert(item.said.begin(), item.said.end());
+    }
+  }
   for (const SizeOf of : {SizeOf::axis_elements, SizeOf::tensor_bytes}) {
-    std::set<OpName> ops;
-    auto rule = rule_of_size(evidence, of, ops);
-    if (!rule || ops.size() <= explained.size()) continue;
-    rules = {*std::move(rule)};
-    explained = std::move(ops);
+    for (const std::string& said : words) {
+      std::set<OpName> ops;
+      auto rule = rule_of_size(evidence, of, said, ops);
+      if (!rule || ops.size() <= explained.size()) continue;
+      rules = {*std::move(rule)};
+      explained = std::move(ops);
+    }
   }
   for (const OpName& op : evidence.failed_ops()) {
     if (explained.contains(op)) continue;
