@@ -775,12 +775,14 @@ constexpr std::size_t kMostExperiments = 14;
 constexpr std::size_t kMostNarrowed = 10;
 constexpr std::size_t kFewItems = 40;    // of so many all runs are looked at
 constexpr std::size_t kMostStarts = 24;  // of runs of more
+constexpr std::size_t kLeastItems = 4;   // what is asked about a region of fewer tells nothing
 constexpr std::size_t kMostPattern = 6;  // items: what is larger may fail for its size
 
 // The smallest part of the failing piece that is found in few runs: what its last item depends on, as near to it as it
 // takes to fail, and of few items only those that are needed. Two are: the last passes alone, and what is before it too.
 ItemSet failing_part(Questions& questions, const ItemOrder& order, const FailingSet& failing,
                      const ItemSet& items) {
+  if (failing.items.size() < kLeastItems) return items;
   const FailsTest fails = [&](const ItemSet& set) {
     return judge(questions.ask(set, failing.remedies), failing.signature) == Judgement::same;
   };
@@ -812,7 +814,6 @@ class SizeSearch {
     note(sizes(failing_), false);
     message_ = questions_.ask(failing_, region_.remedies).answer.message;
     const auto said = limits_said_of(graph_, nodes_of(order_, failing_), message_);
-    constexpr std::size_t kLeastItems = 4;  // what is asked about fewer tells nothing
     if (said.empty() && region_.items.size() < kLeastItems) return std::nullopt;
     // What is no larger than pieces that pass fails for what it holds.
     if (part.size() < failing_.size() && left() == 0) return std::nullopt;
