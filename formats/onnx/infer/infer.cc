@@ -502,15 +502,6 @@ constexpr std::array<std::pair<std::string_view, std::size_t>, 16> kShaping = {{
 constexpr std::array<std::string_view, 8> kFunctions = {"floor", "ceil", "round", "min",
                                                         "max",   "Min",  "Max",   "Mod"};
 
-// Operators with a window: the input with its size; 0: it is an attribute.
-using OpInput = std::pair<std::string_view, std::size_t>;
-constexpr std::array<OpInput, 6> kWindowed = {{{"Conv", 1},
-                                               {"ConvInteger", 1},
-                                               {"QLinearConv", 3},
-                                               {"MaxPool", 0},
-                                               {"AveragePool", 0},
-                                               {"LpPool", 0}}};
-
 constexpr std::size_t kMostDims = 4;  // whose options a note has
 
 std::string dim_option(std::string_view dim) {
@@ -650,41 +641,19 @@ class LostShapes {
 
   // Why no run is possible, where a window is larger than what it slides over; "" elsewhere.
   std::string too_small(std::uint32_t i, const OnnxNode& node) const {
-    const auto windowed = std::ranges::find(kWindowed, node.op_type, &OpInput::first);
     const auto reads = links_.reads.of(i);
-    if (windowed == kWindowed.end() || windowed->second >= reads.size() ||
-        contains(reads, OnnxValueNumbers::kNone)) {
-      return {};
+    std::vector<const OnnxType*> types;
+    for (const std::uint32_t number : reads) {
+      if (number == OnnxValueNumbers::kNone) return {};
+      types.push_back(types_[number]);
     }
-    std::map<std::string_view, std::vector<std::int64_t>> lists;
-    for (const OnnxAttribute& attribute : node.attributes) {
-      OnnxAttributeValue value = decode_onnx_attribute(attribute);
-      if (!value.strings.empty() && value.strings.front().starts_with("SAME")) return {};
-      lists.emplace(attribute.name, std::move(value.integers));
-    }
-    std::vector<std::int64_t>& kernel = lists["kernel_shape"];
-    const std::vector<OnnxDim>& dims = types_[reads[0]]->dims;
-    const std::vector<OnnxDim>& weights = types_[reads[windowed->second]]->dims;
-    for (std::size_t axis = kernel.size() + 2; windowed->second > 0 && axis < weights.size();
-         ++axis) {
-      kernel.push_back(weights[axis].size);
-    }
-    const auto at = [&](std::string_view name, std::size_t place, std::int64_t other) {
-      constexpr std::int64_t kMost = 1 << 30;
-      const auto& list = lists[name];
-      return place < list.size() ? std::clamp<std::int64_t>(list[place], 0, kMost) : other;
-    };
-    for (std::size_t k = 0; k < kernel.size() && k + 2 < dims.size(); ++k) {
-      const std::int64_t reach = (at("kernel_shape", k, 1) - 1) * at("dilations", k, 1) + 1;
-      const std::int64_t pads = at("pads", k, 0) + at("pads", k + kernel.size(), 0);
-      if (!dims[k + 2].is_fixed() || dims[k + 2].size >= reach - pads) continue;
-      return "axis " + std::to_string(k + 2) + " of " + input_text(i, 0) +
-             " is too small: " + std::to_string(dims[k + 2].size) +
-             (pads > 0 ? " and " + std::to_string(pads) + " of padding" : "") +
-             ", and its window has " + std::to_string(reach) + ", so no run is possible; " +
-             larger_sizes();
-    }
-    return {};
+    const auto axis = axis_below_window(node, types);
+    if (!axis) return {};
+    return "axis " + std::to_string(axis->axis) + " of " + input_text(i, 0) +
+           " is too small: " + std::to_string(types[0]->dims[axis->axis].size) +
+           (axis->pads > 0 ? " and " + std::to_string(axis->pads) + " of padding" : "") +
+           ", and its window has " + std::to_string(axis->window) + ", so no run is possible; " +
+           larger_sizes();
   }
 
   // The options that make the model's inputs larger; the first axis of several counts inferences.
