@@ -13,7 +13,6 @@
 
 #include "core/cost/cost.h"
 #include "core/lowering/lowering.h"
-#include "core/split/split.h"
 
 namespace cleave {
 
@@ -218,155 +217,6 @@ ItemSet without(std::span<const std::uint32_t> items, std::span<const std::uint3
   return result;
 }
 
-// ---- grown piece ----
-
-namespace {
-
-// Steps from the refused node. Patterns that compilers fuse have a few nodes on a path, and each step asks the
-// compiler up to three times.
-constexpr std::size_t kMostRadius = 6;
-
-using Nodes = std::set<NodeId>;
-
-class Grower {
- public:
-  Grower(const Graph& graph, NodeId refused, std::size_t most_asked, const TakesPiece& takes)
-      : graph_(graph), refused_(refused), most_asked_(most_asked), takes_(takes) {}
-
-  GrownPiece grow() {
-    Nodes piece = {refused_};
-    for (std::size_t radius = 0; radius < kMostRadius; ++radius) {
-      const Nodes up = with_neighbors(piece, true, false);
-      const Nodes down = with_neighbors(piece, false, true);
-      Nodes both = with_neighbors(piece, true, true);
-      std::vector<const Nodes*> tries = {&up, &down, &both};
-      std::ranges::stable_sort(
-          tries, [](const Nodes* a, const Nodes* b) { return a->size() < b->size(); });
-      for (const Nodes* const one : tries) {
-        if (*one != piece && one->size() <= kMostGrown && is_taken(*one)) return leave_out(*one);
-      }
-      if (both.size() > kMostGrown || both == piece) break;
-      piece = std::move(both);
-    }
-    return {{}, asked_};
-  }
-
- private:
-  bool is_taken(const Nodes& nodes) {
-    const auto known = known_.find(nodes);
-    if (known != known_.end()) return known->second;
-    if (asked_ == most_asked_) return false;
-    ++asked_;
-    const bool taken = takes_({nodes.begin(), nodes.end()});
-    known_.emplace(nodes, taken);
-    return taken;
-  }
-
-  bool is_node(NodeId node) const {
-    return node != kNone<NodeId> && index(node) < graph_.node_count();
-  }
-
-  template <class Visit>
-  void for_each_maker(NodeId node, const Visit& visit) const {
-    for (const Operand& operand : graph_.operands(node)) {
-      const NodeId maker = graph_.value(operand.value).producer;
-      if (is_node(maker)) visit(maker);
-    }
-  }
-
-  Nodes with_neighbors(const Nodes& piece, bool makers, bool readers) const {
-    Nodes grown = piece;
-    for (const NodeId node : piece) {
-      if (makers) for_each_maker(node, [&grown](NodeId maker) { grown.insert(maker); });
-      if (!readers) continue;
-      for (const NodeId reader : graph_.readers(node)) grown.insert(reader);
-    }
-    return closed(grown);
-  }
-
-  // With every node on a path between two of them: what depends on one and is needed by another.
-  Nodes closed(const Nodes& nodes) const {
-    const std::uint32_t first = index(*nodes.begin());
-    const std::size_t count = index(*nodes.rbegin()) - first + 1;
-    std::vector<bool> depends(count), is_needed(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      const NodeId node{first + static_cast<std::uint32_t>(i)};
-      depends[i] = nodes.contains(node);
-      for_each_maker(node, [&](NodeId maker) {
-        if (index(maker) >= first && depends[index(maker) - first]) depends[i] = true;
-      });
-    }
-    Nodes closure;
-    for (std::size_t i = count; i-- > 0;) {
-      const NodeId node{first + static_cast<std::uint32_t>(i)};
-      if (nodes.contains(node)) is_needed[i] = true;
-      if (!is_needed[i]) continue;
-      if (depends[i]) closure.insert(node);
-      for_each_maker(node, [&](NodeId maker) {
-        if (index(maker) >= first) is_needed[index(maker) - first] = true;
-      });
-    }
-    return closure;
-  }
-
-  // The edges of the shortest way within the nodes from `from` to each that it is connected to.
-  std::map<NodeId, std::size_t> distances(const Nodes& nodes, NodeId from) const {
-    std::map<NodeId, std::size_t> distance = {{from, 0}};
-    std::vector<NodeId> open = {from};
-    for (std::size_t i = 0; i < open.size(); ++i) {
-      const NodeId node = open[i];
-      const auto visit = [&](NodeId next) {
-        if (!nodes.contains(next) || !distance.emplace(next, distance[node] + 1).second) return;
-        open.push_back(next);
-      };
-      for_each_maker(node, visit);
-      for (const NodeId reader : graph_.readers(node)) visit(reader);
-    }
-    return distance;
-  }
-
-  GrownPiece leave_out(Nodes piece) {
-    std::vector<std::pair<std::size_t, NodeId>> border;  // the farthest first
-    for (const auto& [node, distance] : distances(piece, refused_)) {
-      if (node != refused_) border.emplace_back(distance, node);
-    }
-    std::sort(border.rbegin(), border.rend());
-    Nodes needed;
-    for (bool changes = true; changes;) {
-      changes = false;
-      for (const auto& [distance, node] : border) {
-        if (!piece.contains(node) || needed.contains(node)) continue;
-        Nodes rest = piece;
-        rest.erase(node);
-        const bool is_piece = distances(rest, refused_).size() == rest.size() &&
-                              !find_detour(graph_, std::vector(rest.begin(), rest.end()));
-        if (!is_piece) continue;
-        if (is_taken(rest)) {
-          piece = std::move(rest);
-          changes = true;
-        } else {
-          needed.insert(node);
-        }
-      }
-    }
-    return {{piece.begin(), piece.end()}, asked_};
-  }
-
-  const Graph& graph_;
-  NodeId refused_;
-  std::size_t most_asked_;
-  const TakesPiece& takes_;
-  std::map<Nodes, bool> known_;
-  std::size_t asked_ = 0;
-};
-
-}  // namespace
-
-GrownPiece grow_piece(const Graph& graph, NodeId refused, std::size_t most_asked,
-                      const TakesPiece& takes) {
-  return Grower(graph, refused, most_asked, takes).grow();
-}
-
 // ---- culprit search ----
 
 namespace {
@@ -479,6 +329,13 @@ ItemSet smallest_radius(const ItemOrder& order, const ItemSet& cone, const Fails
   return within_distance(cone, distances, high);
 }
 
+// Steps 1 and 2: what the last item depends on, as far back as it takes to fail; all items where that passes.
+ItemSet smallest_cone(const ItemOrder& order, const ItemSet& items, const FailsTest& fails) {
+  ItemSet set = cone_of(order, items, items.back());
+  if (set.size() < items.size() && !fails(set)) return items;
+  return set.size() > 1 ? smallest_radius(order, set, fails) : set;
+}
+
 // The items [begin, end) of the set.
 ItemSet chunk_of(const ItemSet& set, std::size_t begin, std::size_t end) {
   return {set.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -522,13 +379,7 @@ ItemSet convex_ddmin(const ItemOrder& order, const FailsTest& fails, ItemSet set
 
 Minimized smallest_failing_set(const ItemOrder& order, const ItemSet& items,
                                const FailsTest& fails) {
-  ItemSet set = cone_of(order, items, items.back());
-  if (set.size() < items.size() && !fails(set)) {
-    set = items;
-  } else if (set.size() > 1) {
-    set = smallest_radius(order, set, fails);
-  }
-  return {.items = convex_ddmin(order, fails, std::move(set))};
+  return {.items = convex_ddmin(order, fails, smallest_cone(order, items, fails))};
 }
 
 // Where a message points to, the surest hints first:
@@ -702,10 +553,11 @@ std::vector<std::uint32_t> Hints::in(std::string_view message,
 
 // ---- size limit ----
 //
-// 1. Collect pieces: runs of neighbours of several lengths, the largest items alone, the failing piece without one.
-// 2. Ask about those of which the explanations that are left say different things: a limit of one of the sizes, or that
-//    the items fail together.
-// 3. Narrow the limit down, at a number that the message has, else by bisection.
+// 1. Look for a small part of the failing piece that fails, too: its ops and edges are a pattern that may be refused.
+// 2. Collect pieces: runs of neighbours of several lengths, the largest items alone, the failing piece without one.
+// 3. Ask about those of which the explanations that are left say different things: a limit of one of the sizes, that
+//    the items fail together, or that whatever has the pattern fails.
+// 4. Narrow the limit down, at a number that the message has, else by bisection.
 
 namespace {
 
@@ -773,6 +625,21 @@ constexpr std::size_t kMostExperiments = 14;
 constexpr std::size_t kMostNarrowed = 10;
 constexpr std::size_t kFewItems = 40;    // of so many all runs are looked at
 constexpr std::size_t kMostStarts = 24;  // of runs of more
+constexpr std::size_t kLeastItems = 4;   // what is asked about a region of fewer tells nothing
+constexpr std::size_t kMostPattern = 6;  // items: what is larger may fail for its size
+
+// The smallest part of the failing piece that is found in few runs: what its last item depends on, as near to it as it
+// takes to fail, and of few items only those that are needed. Two are: the last passes alone, and what is before it too.
+ItemSet failing_part(Questions& questions, const ItemOrder& order, const FailingSet& failing,
+                     const ItemSet& items) {
+  if (failing.items.size() < kLeastItems) return items;
+  const FailsTest fails = [&](const ItemSet& set) {
+    return judge(questions.ask(set, failing.remedies), failing.signature) == Judgement::same;
+  };
+  ItemSet part = smallest_cone(order, items, fails);
+  const bool is_few = part.size() > 2 && part.size() <= kMostPattern;
+  return is_few ? convex_ddmin(order, fails, std::move(part)) : part;
+}
 
 class SizeSearch {
  public:
@@ -787,15 +654,22 @@ class SizeSearch {
 
   std::optional<SizeLimit> find() {
     refused_.fill(std::numeric_limits<std::uint64_t>::max());
-    for (const ItemSet& piece : questions_.passed(region_.items, region_.remedies))
+    const ItemSet part = failing_part(questions_, order_, region_, failing_);
+    if (part.size() < failing_.size()) note(sizes(part), false);
+    if (part.size() <= kMostPattern) pattern_ = edges(part);
+    for (const ItemSet& piece : questions_.passed(region_.items, region_.remedies)) {
       note(sizes(piece), true);
+      if (has_pattern(piece)) pattern_.clear();
+    }
     note(sizes(failing_), false);
     message_ = questions_.ask(failing_, region_.remedies).answer.message;
     const auto said = limits_said_of(graph_, nodes_of(order_, failing_), message_);
-    constexpr std::size_t kLeastItems = 4;  // what is asked about fewer tells nothing
     if (said.empty() && region_.items.size() < kLeastItems) return std::nullopt;
+    // What is no larger than pieces that pass fails for what it holds.
+    if (part.size() < failing_.size() && left() == 0) return std::nullopt;
     collect();
-    for (std::size_t i = 0; i < kMostExperiments && (is_together_ || left() > 1); ++i) {
+    for (std::size_t i = 0; i < kMostExperiments; ++i) {
+      if (!is_together_ && pattern_.empty() && left() <= 1) break;
       const auto best = std::ranges::max_element(pool_, [&](const Tried& x, const Tried& y) {
         return std::pair(worth(x), witness(x)) < std::pair(worth(y), witness(y));
       });
@@ -804,12 +678,12 @@ class SizeSearch {
     }
     // A part of the failing piece fails that is no larger than what passes: its items fail together.
     if (fails_small_) return std::nullopt;
-    if (needed_ > 0 && not_needed_ == 0) is_together_ = false;
+    if (failing_.size() > kMostPattern && needed_ > 0 && not_needed_ == 0) is_together_ = false;
     // Where the numbers of the message tell the size, it needs no other witness.
     const auto stated =
         std::ranges::find_if(said, [&](const SizeLimit& one) { return explains(one); });
     if (stated != said.end()) return narrowed(stated->of, stated->most);
-    if (is_together_) return std::nullopt;
+    if (is_together_ || !pattern_.empty()) return std::nullopt;
     for (std::size_t of = 0; of < kSizeCount; ++of) {
       if (is_left(of)) return narrowed(static_cast<SizeOf>(of), std::nullopt);
     }
@@ -823,6 +697,7 @@ class SizeSearch {
     bool is_without_one = false;  // the failing piece without an item that is not its last
   };
   using Pool = std::vector<Tried>;
+  using Edges = std::set<std::pair<std::string_view, std::string_view>>;
   enum class Said : std::uint8_t { passes, fails, nothing };
 
   PieceSizes sizes(const ItemSet& items) const { return sizes_of(graph_, nodes_of(order_, items)); }
@@ -901,6 +776,25 @@ class SizeSearch {
     return sizes[of] <= most_[of] ? Said::passes : Said::nothing;
   }
 
+  // The ops at both ends of each edge within the items.
+  Edges edges(const ItemSet& items) const {
+    Edges found;
+    const std::vector<NodeId> nodes = nodes_of(order_, items);
+    for (const NodeId node : nodes) {
+      for (const Operand& operand : graph_.operands(node)) {
+        const NodeId maker = graph_.value(operand.value).producer;
+        if (maker != kNone<NodeId> && std::ranges::binary_search(nodes, maker)) {
+          found.emplace(graph_.op(maker), graph_.op(node));
+        }
+      }
+    }
+    return found;
+  }
+
+  bool has_pattern(const ItemSet& items) const {
+    return !pattern_.empty() && std::ranges::includes(edges(items), pattern_);
+  }
+
   static bool has(const ItemSet& items, const ItemSet& part) {
     return std::includes(items.begin(), items.end(), part.begin(), part.end());
   }
@@ -923,6 +817,7 @@ class SizeSearch {
       if (is_left(of)) count(says(of, tried.sizes));
     }
     if (is_together_) count(says_together(tried));
+    if (!pattern_.empty()) count(has_pattern(tried.items) ? Said::fails : Said::passes);
     return std::min(pass, fail);
   }
 
@@ -945,9 +840,10 @@ class SizeSearch {
     const Judgement said = answer(tried.items);
     if (said == Judgement::other || (said == Judgement::same && fails_in_half(tried))) return;
     note(tried.sizes, said == Judgement::pass);
+    if (has_pattern(tried.items) == (said == Judgement::pass)) pattern_.clear();
     // Each of some items is needed: so many do not fail together by themselves.
     if (tried.is_without_one) ++(said == Judgement::pass ? needed_ : not_needed_);
-    if (needed_ > 1) is_together_ = false;
+    if (failing_.size() > kMostPattern && needed_ > 1) is_together_ = false;
     if (said == Judgement::pass || has(tried.items, common_)) return;
     ItemSet common;
     std::set_intersection(common_.begin(), common_.end(), tried.items.begin(), tried.items.end(),
@@ -1031,7 +927,10 @@ class SizeSearch {
       ask(next);
     }
     const bool is_said = said && most_[of] <= *said && *said < refused_[of];
-    if (!is_left(of)) return safe_limit().value_or(SizeLimit{kind, 1, refused_[of]});
+    if (!is_left(of)) {
+      return safe_limit().value_or(
+          SizeLimit{.of = kind, .most = 1, .refused = refused_[of], .is_rough = true});
+    }
     return {kind, is_said ? *said : most_[of], refused_[of], is_said};
   }
 
@@ -1050,7 +949,7 @@ class SizeSearch {
       }
       if (most == 0 || kept <= most_kept) continue;
       most_kept = kept;
-      best = SizeLimit{kind, most, refused_[of]};
+      best = SizeLimit{.of = kind, .most = most, .refused = refused_[of], .is_rough = true};
     }
     return best;
   }
@@ -1066,6 +965,7 @@ class SizeSearch {
   std::vector<PieceSizes> passed_;
   PieceSizes most_ = {}, refused_ = {};  // the largest that passed, the smallest that failed
   bool is_together_ = true;              // items may fail together
+  Edges pattern_;                        // that may be refused; empty: none is
   std::size_t needed_ = 0;               // without each of so many the piece passes,
   std::size_t not_needed_ = 0;           // and without these it fails
   bool fails_small_ = false;  // a part of the failing piece fails, too, whatever its size
@@ -1347,12 +1247,19 @@ class Search {
       return true;
     }
     const JudgedAnswer answer = questions_.ask(items, region.remedies);
-    const FailingSet failing{region.items, region.remedies, signature};
+    // Where any failure was accepted, it is this one that is to be explained.
+    const FailingSet failing{region.items, region.remedies, answer.signature};
     if (const auto limit = limit_of_size(graph_, questions_, order_, failing, prefix.length)) {
       return report_size(region, prefix.length, *limit);
     }
-    Finding finding{.kind = FindingKind::together, .nodes = nodes({last}), .within = nodes(items)};
-    if (options_.effort == SearchEffort::minimal) minimize(region, signature, items, finding);
+    Finding finding{.kind = FindingKind::together, .nodes = nodes({last})};
+    finding.within = nodes(failing_part(questions_, order_, failing, items));
+    if (const auto limit = nearer_limit(items, answer.signature);
+        limit && finding.within.size() > kMostPattern) {
+      return report_size(region, prefix.length, *limit);
+    }
+    if (options_.effort == SearchEffort::minimal)
+      minimize(region, answer.signature, items, finding);
     // A smaller set that fails in the same way has already reproduced the failure.
     const bool is_reproduced = finding.within.size() < nodes(items).size();
     if (!is_reproduced && !is_confirmed(items, region.remedies, answer)) {
@@ -1373,6 +1280,21 @@ class Search {
       return sizes[static_cast<std::size_t>(limit.of)] > limit.most;
     };
     return std::any_of(options_.known_limits.begin(), options_.known_limits.end(), is_beyond);
+  }
+
+  // The limit of a piece that fails in the words of what is beyond a known limit, and without its last item passes:
+  // the compiler counts otherwise than that limit does.
+  std::optional<SizeLimit> nearer_limit(const ItemSet& items, const std::string& said) const {
+    const PieceSizes failing = sizes_of(graph_, nodes(items)),
+                     passing = sizes_of(graph_, nodes(prefix_of(items, items.size() - 1)));
+    for (const SizeLimit& known : options_.known_limits) {
+      const auto of = static_cast<std::size_t>(known.of);
+      if (known.said == said && passing[of] > 0 && passing[of] < failing[of]) {
+        return SizeLimit{
+            .of = known.of, .most = passing[of], .refused = failing[of], .is_rough = true};
+      }
+    }
+    return std::nullopt;
   }
 
   bool report_size(const Region& region, std::size_t length, const SizeLimit& limit) {

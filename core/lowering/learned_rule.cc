@@ -15,6 +15,7 @@
 #include "core/lists/condition.h"
 #include "core/lists/support.h"
 #include "core/lowering/lowering.h"
+#include "core/split/split.h"
 
 namespace cleave {
 
@@ -332,9 +333,10 @@ void Evidence::add_passed(const Graph& graph, std::span<const NodeId> nodes) {
   for (const NodeId node : nodes) at(graph, node).passed = true;
 }
 
-void Evidence::add_failed(const Graph& graph, NodeId node) {
+void Evidence::add_failed(const Graph& graph, NodeId node, const std::string& said) {
   EvidenceCase& own = at(graph, node);
   own.failed = true;
+  own.said.insert(said);
   if (failed_.emplace(&graph, node).second) own.failing.push_back(node);
 }
 
@@ -493,16 +495,22 @@ class ConditionList {
   }
 
   void add_size(SizeOf of, std::vector<RuleCondition>& list) const {
-    std::uint64_t passed = 0, failed = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t passed = 0;
+    std::map<std::set<std::string>, std::uint64_t> failed;  // by how: one reason may be the size
     for (const EvidenceCase& item : cases_) {
-      if (item.passed) passed = std::max(passed, size_of(item, of));
-      if (item.failed && !item.passed) failed = std::min(failed, size_of(item, of));
+      const std::uint64_t size = size_of(item, of);
+      if (item.passed) passed = std::max(passed, size);
+      if (!item.failed || item.passed) continue;
+      const auto least = failed.emplace(item.said, size).first;
+      least->second = std::min(least->second, size);
     }
-    const auto limit = limit_between(of, passed, failed);
-    if (!limit) return;
-    Rule rule = op_rule_;
-    rule.add(larger_than(of, limit->most));
-    list.push_back({std::move(rule), "size", limit});
+    for (const auto& [said, least] : failed) {
+      const auto limit = limit_between(of, passed, least);
+      if (!limit) continue;
+      Rule rule = op_rule_;
+      rule.add(larger_than(of, limit->most));
+      list.push_back({std::move(rule), "size", limit});
+    }
   }
 
   std::span<const EvidenceCase> cases_;
@@ -805,9 +813,9 @@ class OpLearner {
 };
 
 // A size within which everything passes, and beyond which all cases of several ops fail that failed, one of them of an
-// op that passes within it. `explained` gets these ops.
+// op that passes within it, and all as `said`: other words are another reason. `explained` gets these ops.
 std::optional<LearnedRule> rule_of_size(const Evidence& evidence, SizeOf of,
-                                        std::set<OpName>& explained) {
+                                        const std::string& said, std::set<OpName>& explained) {
   LearnedRule rule;
   std::uint64_t most = 0, refused = std::numeric_limits<std::uint64_t>::max();
   const std::vector<EvidenceCase> passed = evidence.passed();
@@ -816,7 +824,8 @@ std::optional<LearnedRule> rule_of_size(const Evidence& evidence, SizeOf of,
   for (const OpName& op : evidence.failed_ops()) {
     const std::vector<EvidenceCase> cases = evidence.cases(op);
     const bool is_beyond = std::all_of(cases.begin(), cases.end(), [&](const EvidenceCase& item) {
-      return !item.failed || (!item.passed && size_of(item, of) > most);
+      return !item.failed ||
+             (!item.passed && item.said == std::set{said} && size_of(item, of) > most);
     });
     if (!is_beyond) continue;
     explained.insert(op);
@@ -841,12 +850,20 @@ std::optional<LearnedRule> rule_of_size(const Evidence& evidence, SizeOf of,
 std::vector<LearnedRule> learn_rules(const Evidence& evidence, const LearningContext& context) {
   std::vector<LearnedRule> rules;
   std::set<OpName> explained;
+  std::set<std::string> words;
+  for (const OpName& op : evidence.failed_ops()) {
+    for (const EvidenceCase& item : evidence.cases(op)) {
+      words.insert(item.said.begin(), item.said.end());
+    }
+  }
   for (const SizeOf of : {SizeOf::axis_elements, SizeOf::tensor_bytes}) {
-    std::set<OpName> ops;
-    auto rule = rule_of_size(evidence, of, ops);
-    if (!rule || ops.size() <= explained.size()) continue;
-    rules = {*std::move(rule)};
-    explained = std::move(ops);
+    for (const std::string& said : words) {
+      std::set<OpName> ops;
+      auto rule = rule_of_size(evidence, of, said, ops);
+      if (!rule || ops.size() <= explained.size()) continue;
+      rules = {*std::move(rule)};
+      explained = std::move(ops);
+    }
   }
   for (const OpName& op : evidence.failed_ops()) {
     if (explained.contains(op)) continue;
@@ -867,6 +884,155 @@ std::vector<Rule> rules_by_name(const Graph& graph, std::span<const NodeId> node
     rules.push_back(std::move(rule));
   }
   return rules;
+}
+
+// ---- grown piece ----
+
+namespace {
+
+// Steps from the refused node. Patterns that compilers fuse have a few nodes on a path, and each step asks the
+// compiler up to three times.
+constexpr std::size_t kMostRadius = 6;
+
+using Nodes = std::set<NodeId>;
+
+class Grower {
+ public:
+  Grower(const Graph& graph, NodeId refused, std::size_t most_asked, const TakesPiece& takes)
+      : graph_(graph), refused_(refused), most_asked_(most_asked), takes_(takes) {}
+
+  GrownPiece grow() {
+    Nodes piece = {refused_};
+    for (std::size_t radius = 0; radius < kMostRadius; ++radius) {
+      const Nodes up = with_neighbors(piece, true, false);
+      const Nodes down = with_neighbors(piece, false, true);
+      Nodes both = with_neighbors(piece, true, true);
+      std::vector<const Nodes*> tries = {&up, &down, &both};
+      std::ranges::stable_sort(
+          tries, [](const Nodes* a, const Nodes* b) { return a->size() < b->size(); });
+      for (const Nodes* const one : tries) {
+        if (*one != piece && one->size() <= kMostGrown && is_taken(*one)) return leave_out(*one);
+      }
+      if (both.size() > kMostGrown || both == piece) break;
+      piece = std::move(both);
+    }
+    return {{}, asked_};
+  }
+
+ private:
+  bool is_taken(const Nodes& nodes) {
+    const auto known = known_.find(nodes);
+    if (known != known_.end()) return known->second;
+    if (asked_ == most_asked_) return false;
+    ++asked_;
+    const bool taken = takes_({nodes.begin(), nodes.end()});
+    known_.emplace(nodes, taken);
+    return taken;
+  }
+
+  bool is_node(NodeId node) const {
+    return node != kNone<NodeId> && index(node) < graph_.node_count();
+  }
+
+  template <class Visit>
+  void for_each_maker(NodeId node, const Visit& visit) const {
+    for (const Operand& operand : graph_.operands(node)) {
+      const NodeId maker = graph_.value(operand.value).producer;
+      if (is_node(maker)) visit(maker);
+    }
+  }
+
+  Nodes with_neighbors(const Nodes& piece, bool makers, bool readers) const {
+    Nodes grown = piece;
+    for (const NodeId node : piece) {
+      if (makers) for_each_maker(node, [&grown](NodeId maker) { grown.insert(maker); });
+      if (!readers) continue;
+      for (const NodeId reader : graph_.readers(node)) grown.insert(reader);
+    }
+    return closed(grown);
+  }
+
+  // With every node on a path between two of them: what depends on one and is needed by another.
+  Nodes closed(const Nodes& nodes) const {
+    const std::uint32_t first = index(*nodes.begin());
+    const std::size_t count = index(*nodes.rbegin()) - first + 1;
+    std::vector<bool> depends(count), is_needed(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const NodeId node{first + static_cast<std::uint32_t>(i)};
+      depends[i] = nodes.contains(node);
+      for_each_maker(node, [&](NodeId maker) {
+        if (index(maker) >= first && depends[index(maker) - first]) depends[i] = true;
+      });
+    }
+    Nodes closure;
+    for (std::size_t i = count; i-- > 0;) {
+      const NodeId node{first + static_cast<std::uint32_t>(i)};
+      if (nodes.contains(node)) is_needed[i] = true;
+      if (!is_needed[i]) continue;
+      if (depends[i]) closure.insert(node);
+      for_each_maker(node, [&](NodeId maker) {
+        if (index(maker) >= first) is_needed[index(maker) - first] = true;
+      });
+    }
+    return closure;
+  }
+
+  // The edges of the shortest way within the nodes from `from` to each that it is connected to.
+  std::map<NodeId, std::size_t> distances(const Nodes& nodes, NodeId from) const {
+    std::map<NodeId, std::size_t> distance = {{from, 0}};
+    std::vector<NodeId> open = {from};
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const NodeId node = open[i];
+      const auto visit = [&](NodeId next) {
+        if (!nodes.contains(next) || !distance.emplace(next, distance[node] + 1).second) return;
+        open.push_back(next);
+      };
+      for_each_maker(node, visit);
+      for (const NodeId reader : graph_.readers(node)) visit(reader);
+    }
+    return distance;
+  }
+
+  GrownPiece leave_out(Nodes piece) {
+    std::vector<std::pair<std::size_t, NodeId>> border;  // the farthest first
+    for (const auto& [node, distance] : distances(piece, refused_)) {
+      if (node != refused_) border.emplace_back(distance, node);
+    }
+    std::sort(border.rbegin(), border.rend());
+    Nodes needed;
+    for (bool changes = true; changes;) {
+      changes = false;
+      for (const auto& [distance, node] : border) {
+        if (!piece.contains(node) || needed.contains(node)) continue;
+        Nodes rest = piece;
+        rest.erase(node);
+        const bool is_piece = distances(rest, refused_).size() == rest.size() &&
+                              !find_detour(graph_, std::vector(rest.begin(), rest.end()));
+        if (!is_piece) continue;
+        if (is_taken(rest)) {
+          piece = std::move(rest);
+          changes = true;
+        } else {
+          needed.insert(node);
+        }
+      }
+    }
+    return {{piece.begin(), piece.end()}, asked_};
+  }
+
+  const Graph& graph_;
+  NodeId refused_;
+  std::size_t most_asked_;
+  const TakesPiece& takes_;
+  std::map<Nodes, bool> known_;
+  std::size_t asked_ = 0;
+};
+
+}  // namespace
+
+GrownPiece grow_piece(const Graph& graph, NodeId refused, std::size_t most_asked,
+                      const TakesPiece& takes) {
+  return Grower(graph, refused, most_asked, takes).grow();
 }
 
 }  // namespace cleave

@@ -441,6 +441,8 @@ struct SizeLimit {
   std::uint64_t most = 0;     // the limit, or the largest size seen to pass
   std::uint64_t refused = 0;  // the smallest size seen to fail
   bool is_said = false;       // the backend's message has the limit
+  bool is_rough = false;      // pieces beyond it passed, too: no size tells what is refused
+  std::string said = {};      // how pieces beyond it fail: a signature; of a known limit
 };
 
 enum class SearchEffort : std::uint8_t { hint, node, minimal };
@@ -523,8 +525,9 @@ Condition larger_than(SizeOf of, std::uint64_t most);
 std::vector<SizeLimit> limits_said(std::string_view message, const PieceSizes& sizes);
 
 // A piece of `length` items of `region` fails, and without its last one passes. The limit that explains it, if other
-// pieces that are too large fail, too, and others with that last item pass; nullopt when its items fail together.
-// Asks about at most some 30 pieces, half of them to narrow the limit down to 5%.
+// pieces that are too large fail, too, and others with that last item pass; nullopt when its items fail together: a
+// small part of it fails, too, and nothing passes that has the same ops with the same edges.
+// Asks about at most some 40 pieces, a third of them to narrow the limit down to 5%.
 std::optional<SizeLimit> limit_of_size(const Graph& graph, Questions& questions,
                                        const ItemOrder& order, const FailingSet& region,
                                        std::size_t length);
@@ -597,8 +600,8 @@ class LearnedPattern {
 //    word than the op's default ("direction": "bidirectional"), only with that word.
 // 2. Otherwise one condition that holds for all failed cases and for no passed one; else two
 //    together; else several such rules that together cover the failed cases.
-// 3. Conditions on the sizes of tensors count as two. Where several ops fail beyond a size within which all passes, one rule
-//    of that size stands for them.
+// 3. Conditions on the sizes of tensors count as two. Where several ops fail for one reason beyond a size within which all
+//    passes, one rule of that size stands for them.
 // 4. Cases that no such rule covers are denied by the names of their nodes, and of cases that both failed
 //    and passed the nodes that failed.
 //
@@ -615,6 +618,7 @@ struct EvidenceCase {
   bool passed = false;  // in some piece
   bool failed = false;  // alone; if both are set, the verdict depends on the nodes around it
   std::vector<NodeId> failing = {};  // the nodes that failed, in the order in which they did
+  std::set<std::string> said = {};   // how: signatures
 };
 
 // Domain ("" for the default domain) and op.
@@ -624,7 +628,7 @@ class Evidence {
  public:
   // Graphs must outlive this. Linear in the nodes' operands and attributes.
   void add_passed(const Graph& graph, std::span<const NodeId> nodes);
-  void add_failed(const Graph& graph, NodeId node);
+  void add_failed(const Graph& graph, NodeId node, const std::string& said = {});
 
   // Ops with a case that failed, sorted.
   std::vector<OpName> failed_ops() const;

@@ -13,6 +13,7 @@ A rule says when the piece is not compiled, and how:
     set=X:A:V     refuses an op X that states V, as Python writes it, for the attribute A
     lie=X:Y       refuses an op X and blames an op Y
     pair=X+Y      refuses a piece with both
+    edge=X+Y      refuses a piece in which an op Y reads an op X
     above=N       refuses a piece of more than N nodes
     open          refuses a piece with an input of open shape; open=N: if it has more than N nodes
     fixed=X       refuses an op X in a piece whose inputs all have known shapes
@@ -169,6 +170,10 @@ def apply(rule, model):
         raise Refused(f"op {text.split(':')[1]} is not supported")
     if kind == "pair" and all(first_of(model, op) for op in text.split("+")):
         raise Refused("internal error: two layouts meet")
+    if kind == "edge":
+        made = {name for node in nodes if node.op == text.split("+")[0] for name in node.outputs}
+        if any(node.op == text.split("+")[1] and made & set(node.inputs) for node in nodes):
+            raise Refused("internal error: layout pass failed")
     if kind == "above" and len(nodes) > int(text):
         raise Refused("too many nodes for one program")
     is_any_open = any(is_open(value) for value in model.inputs)

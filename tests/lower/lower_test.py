@@ -7,6 +7,7 @@ Exit status 1 when one fails, 77 when the Python modules are not there. Each ski
 """
 import json
 import os
+import random
 import re
 import resource
 import shlex
@@ -1155,6 +1156,43 @@ def test_a_limit_of_size_is_a_limit_of_the_list(place):
     equal(json.loads((place.folder / "learned.json").read_text())["max_nodes"], 12)
     parts = json.loads(place.run("preview", model, "-s", "learned.json", "--json").stdout)["partitions"]
     assert max(len(part["nodes"]) for part in parts) <= 12 and len(parts) == 3, parts
+
+
+def test_a_pair_that_is_refused_in_many_places_is_no_limit_of_size(place):
+    others = ["Neg", "Sin", "Floor", "Ceil", "Sqrt", "Cos"]
+    ops = ([*others, "Exp", "Abs", *others] * 4)[:50]
+    model = chain(place.folder / "m.onnx", ops)
+    for rules in (["edge=Exp+Abs"], ["above=30", "edge=Exp+Abs"]):
+        done, result = place.lower(model, place.backend(rules, serve=True), "--until-clean", "--cache", "off")
+        case = (rules, result["findings"], result["learned"])
+        equal((case, done.returncode, result["max_nodes"]), (case, 0, None))
+        equal((case, {rule["op"] for rule in result["learned"]}), (case, {"Abs"}))
+        equal((case, result["nodes_lowered"]), (case, 50 - ops.count("Abs")))
+    said = place.run("reduce", model, "--backend", place.backend(["edge=Exp+Abs"]), "--culprit", "node").stdout
+    assert "fails on 2 nodes of 50" in said and "Exp -> Abs" in said, said
+
+
+def test_no_node_is_denied_for_a_limit_that_the_compiler_counts_otherwise(place):
+    # Constants are nodes of the piece and none of cleave's, so no size of cleave's tells exactly what is refused.
+    helper, info = onnx.helper, onnx.helper.make_tensor_value_info
+    for seed in (0, 3, 5, 6, 9):
+        nodes, values, numbers = [], ["x"], random.Random(seed)
+        for i in range(60):
+            if numbers.random() < 0.3:
+                nodes.append(helper.make_node("Constant", [], [f"c{i}"], name=f"c{i}", value_float=0.5))
+                op, read = "Add", [values[-1], f"c{i}"]
+            elif numbers.random() < 0.3:
+                op, read = "Mul", [values[-1], numbers.choice(values[-8:])]
+            else:
+                op, read = numbers.choice(["Relu", "Neg", "Abs", "Exp"]), [values[-1]]
+            nodes.append(helper.make_node(op, read, [f"v{i}"], name=f"n{i}"))
+            values.append(f"v{i}")
+        graph = helper.make_graph(nodes, "g", [info("x", 1, [2, 3])], [info(values[-1], 1, [2, 3])])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
+                  place.folder / "m.onnx")
+        done, result = place.lower("m.onnx", place.backend(["above=25"], serve=True), "--until-clean", "--cache", "off")
+        case = (seed, result["findings"], result["learned"], result["max_nodes"])
+        equal((case, done.returncode, result["learned"], result["nodes_lowered"]), (case, 0, [], result["nodes"]))
 
 
 def test_two_timeouts_in_a_row_are_told_at_once(place):

@@ -632,10 +632,45 @@ class LostShapes {
     if (contains(kCounting, op)) {
       return "the size of its output depends on the data" + options(i);
     }
+    if (const std::string small = too_small(i, node); !small.empty()) return small;
     for (const auto& [shaping, input] : kShaping) {
       if (shaping == op) return shaped_by(i, input);
     }
     return open_dims(i, symbols_read(i), "its operator does not determine them");
+  }
+
+  // Why no run is possible, where a window is larger than what it slides over; "" elsewhere.
+  std::string too_small(std::uint32_t i, const OnnxNode& node) const {
+    const auto reads = links_.reads.of(i);
+    std::vector<const OnnxType*> types;
+    for (const std::uint32_t number : reads) {
+      if (number == OnnxValueNumbers::kNone) return {};
+      types.push_back(types_[number]);
+    }
+    const auto axis = axis_below_window(node, types);
+    if (!axis) return {};
+    return "axis " + std::to_string(axis->axis) + " of " + input_text(i, 0) +
+           " is too small: " + std::to_string(types[0]->dims[axis->axis].size) +
+           (axis->pads > 0 ? " and " + std::to_string(axis->pads) + " of padding" : "") +
+           ", and its window has " + std::to_string(axis->window) + ", so no run is possible; " +
+           larger_sizes();
+  }
+
+  // The options that make the model's inputs larger; the first axis of several counts inferences.
+  std::string larger_sizes() const {
+    std::string text;
+    for (const OnnxValueInfo& input : model_.graph.inputs) {
+      if (bound_.binds_input(input.name)) {
+        text += " --input-shape " + shell_word(escaped(input.name) + "=SIZES");
+        continue;
+      }
+      const OnnxType type = parse_onnx_type(input.type);
+      for (std::size_t axis = type.dims.size() > 1 ? 1 : 0; axis < type.dims.size(); ++axis) {
+        const std::string option = dim_option(type.dims[axis].name);
+        if (!type.dims[axis].name.empty() && text.find(option) == text.npos) text += option;
+      }
+    }
+    return text.empty() ? "the sizes are in the file" : "give larger sizes:" + text;
   }
 
   // An operator with inputs that give the shape, from `input` on.

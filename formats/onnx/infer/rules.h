@@ -202,6 +202,8 @@ class OnnxBoundShapes {
   // The options that gave them: "--dim x:0=64"; "" when there are none.
   std::string axis_options() const;
   bool has_axis(std::string_view name, std::size_t axis) const;
+  // Whether a shape was given for the input.
+  bool binds_input(std::string_view name) const { return inputs_.contains(name); }
 
  private:
   std::map<std::string, std::int64_t, std::less<>> dims_;
@@ -232,6 +234,15 @@ std::optional<std::int64_t> loop_trip_count(const OnnxOpCall& call);
 // Sets call.outputs and call.output_elements. False: not applicable, ask the schema. The body of a
 // Loop is run a few times, until the types of the values it carries stay the same.
 bool infer_control_flow(OnnxOpCall& call, const OnnxBodyRun& run);
+
+// An axis of what a window slides over that is shorter than the window.
+struct AxisBelowWindow {
+  std::size_t axis = 0;
+  std::int64_t pads = 0, window = 0;
+};
+// The first of a Conv or a pool that reads these types; nullopt: none, or its sizes are not known.
+std::optional<AxisBelowWindow> axis_below_window(const OnnxNode& node,
+                                                 std::span<const OnnxType* const> reads);
 
 // Where shapes are lost: nodes that read values of known shape and make values of unknown shape,
 // and why.

@@ -1359,4 +1359,49 @@ constexpr std::array<OnnxShapeRuleEntry, 15> kWindowRules = {{
 
 std::span<const OnnxShapeRuleEntry> onnx_window_rules() { return kWindowRules; }
 
+namespace {
+
+// Operators with a window: the input with its size; 0: it is an attribute.
+using OpInput = std::pair<std::string_view, std::size_t>;
+constexpr std::array<OpInput, 6> kWindowed = {{{"Conv", 1},
+                                               {"ConvInteger", 1},
+                                               {"QLinearConv", 3},
+                                               {"MaxPool", 0},
+                                               {"AveragePool", 0},
+                                               {"LpPool", 0}}};
+
+}  // namespace
+
+std::optional<AxisBelowWindow> axis_below_window(const OnnxNode& node,
+                                                 std::span<const OnnxType* const> reads) {
+  const auto windowed = std::ranges::find(kWindowed, node.op_type, &OpInput::first);
+  if (windowed == kWindowed.end() || windowed->second >= reads.size()) return std::nullopt;
+  std::map<std::string_view, std::vector<std::int64_t>> lists;
+  for (const OnnxAttribute& attribute : node.attributes) {
+    OnnxAttributeValue value = decode_onnx_attribute(attribute);
+    const bool is_same = !value.strings.empty() && value.strings.front().starts_with("SAME");
+    if (is_same) return std::nullopt;
+    lists.emplace(attribute.name, std::move(value.integers));
+  }
+  std::vector<std::int64_t>& kernel = lists["kernel_shape"];
+  const std::vector<OnnxDim>& dims = reads[0]->dims;
+  const std::vector<OnnxDim>& weights = reads[windowed->second]->dims;
+  for (std::size_t i = kernel.size() + 2; windowed->second > 0 && i < weights.size(); ++i) {
+    kernel.push_back(weights[i].size);
+  }
+  const auto at = [&](std::string_view name, std::size_t place, std::int64_t other) {
+    constexpr std::int64_t kLargest = 1 << 30;
+    const auto& list = lists[name];
+    return place < list.size() ? std::clamp<std::int64_t>(list[place], 0, kLargest) : other;
+  };
+  for (std::size_t k = 0; k < kernel.size() && k + 2 < dims.size(); ++k) {
+    const std::int64_t window = (at("kernel_shape", k, 1) - 1) * at("dilations", k, 1) + 1;
+    const std::int64_t pads = at("pads", k, 0) + at("pads", k + kernel.size(), 0);
+    if (dims[k + 2].is_fixed() && dims[k + 2].size < window - pads) {
+      return AxisBelowWindow{k + 2, pads, window};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace cleave

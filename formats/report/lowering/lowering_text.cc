@@ -773,6 +773,25 @@ std::string remedy_text(const LoweredPart& part) {
   return joined(texts);
 }
 
+namespace {
+
+// ": Transpose -> Reshape": the ops at the ends of each edge within few nodes; "" for more.
+std::string edges_text(const Graph& graph, std::span<const NodeId> nodes) {
+  constexpr std::size_t kFew = 6;
+  std::vector<std::string> edges;
+  for (const NodeId node : nodes) {
+    for (const Operand& operand : graph.operands(node)) {
+      const NodeId maker = graph.value(operand.value).producer;
+      if (nodes.size() > kFew || !contains(nodes, maker)) continue;
+      std::string edge = escaped(graph.op(maker)) + " -> " + escaped(graph.op(node));
+      if (!contains(edges, edge)) edges.push_back(std::move(edge));
+    }
+  }
+  return edges.empty() ? "" : ": " + joined(edges);
+}
+
+}  // namespace
+
 std::string culprit_text(const Graph& graph, const LowerFinding& found) {
   const Finding& finding = found.finding;
   if (found.values && finding.kind != FindingKind::size) return values_text(graph, found);
@@ -782,7 +801,8 @@ std::string culprit_text(const Graph& graph, const LowerFinding& found) {
       return names + " (" + how_found(finding.by) + ", fails alone)";
     case FindingKind::together:
       return names + " (" + how_found(finding.by) +
-             ", fails together with others: " + counted(finding.within.size(), "node") + ")";
+             ", fails together with others: " + counted(finding.within.size(), "node") +
+             edges_text(graph, finding.within) + ")";
     case FindingKind::remedy:
       return counted(finding.nodes.size(), "node compiles", "nodes compile") + " with " +
              remedies_text(finding.remedies) + "; no op is to blame";
@@ -794,7 +814,8 @@ std::string culprit_text(const Graph& graph, const LowerFinding& found) {
     case FindingKind::left_out:
       return names + " (left out by the backend: " + escaped(finding.signature) + ")";
     case FindingKind::size:
-      return "too large: " + limit_text(finding.limit) + ", whichever the nodes are";
+      return "too large: " + limit_text(finding.limit) +
+             (finding.limit.is_rough ? "" : ", whichever the nodes are");
   }
   return {};
 }

@@ -521,7 +521,9 @@ class LowerJob {
       const SizeLimit& size = found.finding.limit;
       const auto limit = part_limit_of(size.of);
       if (!is_new || !limit) continue;
-      search_.know(found.backend, size);
+      SizeLimit known = size;
+      known.said = found.finding.signature;
+      search_.know(found.backend, std::move(known));
       if (!outcome_.targets.empty()) {
         lower(outcome_.learned_by_target[target_of(found.backend)].limits, *limit, size.most);
       }

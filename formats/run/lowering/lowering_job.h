@@ -756,7 +756,7 @@ class PartSearch {
   PartFindings search(const PartFailure& failed, std::size_t lane,
                       const std::function<void(std::size_t runs)>& asked) const;
   // Takes note of a limit that later searches need not find again.
-  void know(std::size_t backend, const SizeLimit& limit) { known_[backend].push_back(limit); }
+  void know(std::size_t backend, SizeLimit limit) { known_[backend].push_back(std::move(limit)); }
 
  private:
   PartFindings take_left(const PartFailure& failed, PieceLowerer& lowerer) const;
@@ -806,6 +806,7 @@ class RuleBook {
 
  private:
   void learn_from(std::size_t backend, std::vector<LowerFinding>& findings, std::size_t round);
+  void take_back(std::size_t backend, std::vector<LowerFinding>& findings) const;
   void deny_left(std::size_t backend, std::vector<LowerFinding>& findings);
   void deny_large(std::size_t backend, std::vector<LowerFinding>& findings);
   void learn_ops(std::size_t backend, std::vector<LowerFinding>& findings, std::size_t round);

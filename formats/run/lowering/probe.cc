@@ -226,8 +226,8 @@ std::string_view kind_text(FindingKind kind) {
     case FindingKind::left_out:
       return "The compiler leaves each of these nodes out:";
     case FindingKind::size:
-      return "The model is too large for the compiler; other pieces as large fail, and smaller "
-             "ones pass.";
+      return "The model is too large for the compiler: what is beyond the limit was refused in "
+             "these words, and what is within it was taken.";
   }
   return {};
 }
@@ -759,7 +759,11 @@ class ProbeJob {
       refused.emplace(op, &probed);
       const bool is_parted = !probed.constants.empty() && !allowed.contains(op);
       if (is_parted || neighbors_.has_pattern(op)) continue;
-      evidence.add_failed(graph_of(probed), probed.node);
+      const Attempt& attempt = probed.attempt;
+      evidence.add_failed(graph_of(probed), probed.node,
+                          failure_signature({.stage = std::string(lower_stage_name(attempt.stage)),
+                                             .message = attempt.message},
+                                            MessageNames(graph_of(probed), {probed.node})));
     }
     for (const auto& [op, one] : allowed) outcome_.allow.push_back(one.rule());
     for (const auto& [op, one] : with_known_) outcome_.allow.push_back(known_rule(one));

@@ -58,6 +58,8 @@ ReferenceTensor tensor_of(const Json& json) {
           .is_infinite_by_constants = json.value("infinite_by_constants", false)};
 }
 
+constexpr const char* kDoesNotRun = " does not run the model: ";
+
 }  // namespace
 
 Result<ReferenceRun, ReferenceFault> ReferenceRun::make(BackendSession& session,
@@ -65,7 +67,17 @@ Result<ReferenceRun, ReferenceFault> ReferenceRun::make(BackendSession& session,
                                                         const ReferenceRequest& request) {
   ReferenceRun run;
   run.is_drawn_ = request.inputs.empty();
-  if (auto done = run.add_run(session, request_of(model, request)); !done) return done.error();
+  if (auto done = run.add_run(session, request_of(model, request)); !done) {
+    ReferenceFault fault = done.error();
+    if (fault.message.find(kDoesNotRun) == std::string::npos) return fault;
+    // Where a size is too small for an operator, no inputs of that size help.
+    const auto small = std::ranges::find_if(model.notes, [](const std::string& note) {
+      return note.find(" is too small: ") != std::string::npos;
+    });
+    fault.message +=
+        "; " + (small == model.notes.end() ? "inputs that it takes are given by --inputs" : *small);
+    return fault;
+  }
   if (model.format() == ModelFormat::onnx && !run.has_all(model.graph)) {
     run.add_folded_run(session, model, request);
   }
@@ -85,10 +97,8 @@ Status<ReferenceFault> ReferenceRun::add_run(BackendSession& session, const std:
       const bool is_of_inputs = json.value("stage", "") == "inputs";
       const std::string why = first_line(json.at("error").get<std::string>(), 300);
       const std::string subject = is_of_inputs ? "inputs of the model: " : who;
-      return ReferenceFault{
-          subject + (is_of_inputs ? "" : " does not run the model: ") + why +
-              (is_of_inputs ? "" : "; inputs that it takes are given by --inputs"),
-          is_of_inputs, json.value("stage", "") == "run"};
+      return ReferenceFault{subject + (is_of_inputs ? "" : kDoesNotRun) + why, is_of_inputs,
+                            json.value("stage", "") == "run"};
     }
     const bool is_first = tensors_.empty();
     for (const Json& tensor : json.at("tensors")) {

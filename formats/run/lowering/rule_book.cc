@@ -355,7 +355,8 @@ std::optional<PartLimit> part_limit_of(SizeOf of) {
 std::string limit_text(const SizeLimit& limit) {
   const std::string name = " " + std::string(size_name(limit.of));
   return count_text(limit.most) + name + (limit.is_said ? " at most, as it says; " : " at most; ") +
-         count_text(limit.refused) + " are refused";
+         count_text(limit.refused) + " are refused" +
+         (limit.is_rough ? ", though not every larger piece" : "");
 }
 
 namespace {
@@ -399,6 +400,7 @@ std::vector<Rule> RuleBook::learn(std::vector<LowerFinding>& findings, std::size
 // it: each of them would take a round of its own.
 void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findings,
                           std::size_t round) {
+  take_back(backend, findings);
   for (std::size_t i = 0; i < findings.size(); ++i) {
     LowerFinding& found = findings[i];
     if (found.backend != backend || found.finding.nodes.empty()) continue;
@@ -406,10 +408,14 @@ void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findin
     found.is_cut_from_qdq = is_cut_from_qdq(graph_, found.finding, node);
     if (found.round == round && found.finding.kind == FindingKind::culprit &&
         !found.is_cut_from_qdq) {
-      evidence_[backend].add_failed(graph_, node);
+      evidence_[backend].add_failed(graph_, node, found.finding.signature);
     }
     if (found.round == round && found.finding.kind == FindingKind::left_out) {
-      for (const NodeId one : found.finding.nodes) evidence_[backend].add_failed(graph_, one);
+      const std::string& said = found.finding.signature;  // "Conv: ..."
+      for (const NodeId one : found.finding.nodes) {
+        evidence_[backend].add_failed(graph_, one,
+                                      said.substr(std::min(said.find(": "), said.size())));
+      }
     }
     if (found.finding.kind != FindingKind::together && !found.is_cut_from_qdq) continue;
     std::vector<NodeId> denied = {found.necessary.value_or(node)};
@@ -431,6 +437,27 @@ void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findin
   learn_ops(backend, findings, round);
   deny_left(backend, findings);
   deny_large(backend, findings);
+}
+
+// What failed together with others in a piece beyond a limit that was found since, in the same words, failed for its size:
+// its nodes are allowed again, and tried within the limit.
+void RuleBook::take_back(std::size_t backend, std::vector<LowerFinding>& findings) const {
+  for (const LowerFinding& size : findings) {
+    if (size.backend != backend || size.finding.kind != FindingKind::size) continue;
+    const SizeLimit limit = size.finding.limit;
+    for (LowerFinding& found : findings) {
+      Finding& finding = found.finding;
+      const bool is_alike = found.backend == backend && finding.kind == FindingKind::together &&
+                            finding.signature == size.finding.signature;
+      const auto of = static_cast<std::size_t>(limit.of);
+      if (!is_alike || sizes_of(graph_, finding.within)[of] <= limit.most) continue;
+      finding.kind = FindingKind::size;
+      finding.limit = limit;
+      finding.nodes.clear();
+      found.necessary.reset();
+      found.rule.clear();
+    }
+  }
 }
 
 // A limit of one tensor or axis, as a message states it, is one rule for all ops: the least that was found.

@@ -535,9 +535,11 @@ Oracle refusing(const std::function<bool(const Piece&)>& refuses) {
   };
 }
 
-SearchResult search_all(const Graph& graph, const Oracle& oracle) {
+SearchResult search_all(const Graph& graph, const Oracle& oracle, std::size_t most_runs = 64) {
   const ItemOrder order = order_items(graph, all_nodes(graph));
-  return search_culprits({graph, order, oracle({.nodes = all_nodes(graph)})}, oracle, {});
+  SearchOptions options;
+  options.limits.most_runs = most_runs;
+  return search_culprits({graph, order, oracle({.nodes = all_nodes(graph)})}, oracle, options);
 }
 
 TEST_CASE("A limit of size blames no node: the finding has the most nodes that pass") {
@@ -569,6 +571,50 @@ TEST_CASE("Nodes that fail together are no limit of size") {
       INFO(first << " " << count);
       REQUIRE(result.findings.size() == 1);
       CHECK(result.findings[0].kind == FindingKind::together);
+    }
+  }
+}
+
+// A chain in which a Reshape reads a Transpose every twelve nodes, from node `first` on.
+Graph model_with_pairs(std::size_t count, std::size_t first) {
+  std::string text = "input v0: float32[1,8]\n";
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string op = i % 12 == first       ? "Transpose"
+                           : i % 12 == first + 1 ? "Reshape"
+                                                 : "Op" + std::to_string(i % 5);
+    text +=
+        "v" + std::to_string(i + 1) + ": float32[1,8] = " + op + "(v" + std::to_string(i) + ")\n";
+  }
+  return graph_from_text(text + "output v" + std::to_string(count) + "\n");
+}
+
+TEST_CASE("A pair that is refused in many places is no limit of size, and is what is reported") {
+  for (const std::size_t first : {0UL, 6UL, 9UL}) {
+    for (const std::size_t most : {1000UL, 60UL}) {  // of nodes; in other words
+      const Graph graph = model_with_pairs(120, first);
+      const auto is_pair = [&](NodeId node) {
+        return graph.op(node) == "Reshape" || graph.op(node) == "Transpose";
+      };
+      const SearchResult result = search_all(
+          graph,
+          [&](const Piece& piece) {
+            if (piece.nodes.size() > most) return failure("fatal: graph too large");
+            for (std::size_t i = 1; i < piece.nodes.size(); ++i) {
+              if (is_pair(piece.nodes[i - 1]) && is_pair(piece.nodes[i])) {
+                return failure("internal error: layout pass failed");
+              }
+            }
+            return Answer{.outcome = OracleOutcome::passes};
+          },
+          200);
+      INFO(first << " " << most);
+      REQUIRE_FALSE(result.findings.empty());
+      for (const Finding& finding : result.findings) {
+        CHECK(finding.kind == FindingKind::together);
+        REQUIRE(finding.within.size() == 2);
+        CHECK(graph.op(finding.within[0]) == "Transpose");
+        CHECK(finding.nodes == std::vector{finding.within[1]});
+      }
     }
   }
 }

@@ -358,6 +358,34 @@ TEST_CASE(
   CHECK(trial.denied() == "b c");
 }
 
+TEST_CASE(
+    "Ops that are refused in different words have no common size: each has rules of its own") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[1,8]
+    input y: float32[1,100]
+    a = Gemm(x)
+    b = Gemm(y)
+    c = Gemm(y) {trans=1}
+    d = Gru(y)
+    e = Embedding(y)
+    output a, b, c, d, e)");
+  const OpFacts facts;
+  Evidence evidence;
+  evidence.add_passed(graph, std::vector{NodeId{0}});
+  for (const NodeId node : {NodeId{1}, NodeId{2}}) evidence.add_failed(graph, node, "too wide");
+  evidence.add_failed(graph, NodeId{3}, "no cells");
+  const auto rules = learn_rules(evidence, {graph, facts});
+  REQUIRE(rules.size() == 2);
+  CHECK(rules[0].rule.op == "Gemm");
+  CHECK(rules[0].limit);
+  CHECK(rules[1].rule.op == "Gru");
+  CHECK(rules[1].conditions == 0);
+
+  // In the same words they have.
+  evidence.add_failed(graph, NodeId{4}, "too wide");
+  CHECK(learn_rules(evidence, {graph, facts})[0].rule.op.empty());
+}
+
 TEST_CASE("A case that both failed and passed is denied by name, and is not evidence for a rule") {
   const Graph graph = graph_from_text(R"(
     input x: float32[1,8]

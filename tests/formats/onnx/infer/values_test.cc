@@ -229,6 +229,39 @@ std::string loss_in(const std::string& graph) {
   return notes.substr(0, notes.find('\n'));
 }
 
+TEST_CASE(
+    "Sizes that are too small for a window are told as such, with the options that make them "
+    "larger") {
+  const auto lost = [](const std::string& graph, const ShapeBindings& bindings) {
+    const std::string text = "<ir_version: 8, opset_import: [\"\" : 17]>\n" + graph;
+    const auto loaded = read_onnx(SourceFile::from_text("m.onnx", onnx_bytes(text)), bindings);
+    REQUIRE(loaded);
+    for (const std::string& note : loaded->notes) {
+      if (note.starts_with("shapes are first lost at ")) return note;
+    }
+    return std::string();
+  };
+  const std::string pool =
+      "g (float[N, 3, H, W] x) => (float[] y) { r = Relu (x) "
+      "u = MaxPool <kernel_shape = [9, 9], pads = [1, 0, 1, 0]> (r) y = Neg (u) }";
+  CHECK(lost(pool, {.dims = {{"N", 1}, {"H", 4}, {"W", 20}}}) ==
+        "shapes are first lost at node 1 (MaxPool): axis 2 of \"r\" is too small: 4 and 2 of "
+        "padding, and its "
+        "window has 9, so no run is possible; give larger sizes: --dim H=SIZE --dim W=SIZE");
+  CHECK(lost(pool, {.inputs = {{"x", {1, 3, 20, 4}}}})
+            .ends_with(
+                "axis 3 of \"r\" is too small: 4, and its window has 9, so no run is possible; "
+                "give larger sizes: --input-shape x=SIZES"));
+  CHECK(lost(pool, {.dims = {{"N", 1}, {"H", 7}, {"W", 9}}}).empty());
+  CHECK(lost("g (float[N, 1, S] x, float[2, 1, 5] w) => (float[] y) { u = Conv <dilations = [2]> "
+             "(x, w) "
+             "y = Neg (u) }",
+             {.dims = {{"N", 1}, {"S", 8}}})
+            .ends_with(
+                "axis 2 of \"x\" is too small: 8, and its window has 9, so no run is possible; "
+                "give larger sizes: --dim S=SIZE"));
+}
+
 TEST_CASE("Why a shape is lost is told for each kind of operator, with the options that bind it") {
   CHECK(loss_in("g (float[8, 2] x) => (int64[] y) { u = NonZero (x) y = Neg (u) }") ==
         "node 0 (NonZero): the size of its output depends on the data; if you know it, give --dim "

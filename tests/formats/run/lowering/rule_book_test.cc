@@ -44,6 +44,29 @@ TEST_CASE("Nodes that fail together are denied by the name of the last, for thei
   CHECK(findings[1].rule.empty());
 }
 
+TEST_CASE(
+    "What failed together beyond a limit that was found since, in the same words, is denied no "
+    "more") {
+  Case made;
+  std::vector<LowerFinding> findings = {finding_of(0, FindingKind::together, {NodeId{2}}),
+                                        finding_of(0, FindingKind::together, {NodeId{1}}),
+                                        finding_of(0, FindingKind::together, {NodeId{0}})};
+  findings[0].finding.within = {NodeId{0}, NodeId{1}, NodeId{2}};
+  findings[1].finding.within = {NodeId{0}, NodeId{1}};
+  findings[2].finding.within = findings[0].finding.within;
+  findings[2].finding.signature = "compile: another";
+  CHECK(made.book.learn(findings, 1).size() == 3);
+  findings.push_back(finding_of(0, FindingKind::size, {}));
+  findings.back().round = 2;
+  findings.back().finding.limit = {.of = SizeOf::nodes, .most = 2, .refused = 3};
+  const std::vector<Rule> rules = made.book.learn(findings, 2);
+  REQUIRE(rules.size() == 2);
+  CHECK(rules[0].node_name == "a");
+  CHECK(rules[1].node_name == "b");
+  CHECK(findings[0].finding.kind == FindingKind::size);
+  CHECK(findings[0].rule.empty());
+}
+
 TEST_CASE("An op that two backends refuse is denied by one rule with both reasons") {
   Case made;
   made.book.add_passed(0, std::vector<NodeId>{NodeId{0}, NodeId{2}});
