@@ -281,11 +281,10 @@ struct OnnxTypes {
   OnnxTypePool pool;                  // owns all types
   std::vector<const OnnxType*> main;  // of the main graph's values, by number: see OnnxValueNumbers
   OnnxTypesOfBodies bodies;
-  std::vector<std::string> notes;  // values and nodes whose shape stays unknown, and why
-  std::vector<std::string>
-      warnings;             // outputs whose operators contradict a --dim that names them alone
-  std::size_t misfits = 0;  // nodes and values whose shapes contradict each other
-  std::vector<std::string_view> unknown;  // values of the main graph without a rank
+  std::vector<std::string> notes;          // values and nodes whose shape stays unknown, and why
+  std::vector<std::string> warnings = {};  // outputs that a --dim alone of theirs contradicts
+  std::size_t misfits = 0;                 // nodes and values whose shapes contradict each other
+  std::vector<std::string_view> unknown;   // values of the main graph without a rank
   // Ifs of the main graph with a known condition, by index of the node: the branch that runs.
   std::vector<std::pair<std::uint32_t, const OnnxGraph*>> decided;
   // With Folding::write: the elements of the main graph's values, by number, if all of them are
