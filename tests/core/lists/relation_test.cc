@@ -1,9 +1,11 @@
 // Relations: what texts say, what is refused and where, and what they are for a node.
 #include "core/lists/condition.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <random>
+#include <utility>
 
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
@@ -192,6 +194,29 @@ TEST_CASE("what is unknown makes a relation unknown, unless it does not matter")
   CHECK(verdict("9223372036854775807 + 1 > 0") == "unknown: 9223372036854775807 + 1");
   CHECK(verdict("attr.mode < 3") == "unknown: attr.mode < 3");
   CHECK(verdict("attr.mode") == "unknown: attr.mode");
+}
+
+// Kleene's: yes is 1, no 0 and unknown a half; `and` is the least, `or` the most, `not` what is left to 1.
+TEST_CASE("and, or and not follow the logic of three values") {
+  constexpr std::array<std::pair<const char*, double>, 3> kTerms = {
+      {{"1 == 1", 1}, {"1 == 2", 0}, {"in[0].dim[2] == 8", 0.5}}};
+  const auto number = [](const std::string& text) {
+    const std::string found = verdict(text);
+    return found == "yes" ? 1 : found == "no" ? 0 : 0.5;
+  };
+  for (const auto& [a, left] : kTerms) {
+    for (const auto& [b, right] : kTerms) {
+      const std::string both = std::string("(") + a + " and " + b + ")",
+                        either = std::string("(") + a + " or " + b + ")";
+      CAPTURE(both);
+      CHECK(number(both) == std::min(left, right));
+      CHECK(number(either) == std::max(left, right));
+      for (const auto& [c, third] : kTerms) {
+        CHECK(number(both + " or not " + c) == std::max(std::min(left, right), 1 - third));
+        CHECK(number("not " + either + " and " + c) == std::min(1 - std::max(left, right), third));
+      }
+    }
+  }
 }
 
 TEST_CASE("the first comparison that fails is given with its values") {

@@ -100,6 +100,21 @@ TEST_CASE(
   CHECK(op_flops(bound.loaded.graph, last) == 48.0);
 }
 
+TEST_CASE("tflite: numbers that fill a tensor size what reads it, but for very many") {
+  const auto shape_of = [](std::int32_t count) {
+    OpenModel open;
+    const std::int32_t x = open.tensor("x", {16}), to = open.tensor("to", {count}, kInt32);
+    const std::int32_t y = open.tensor("y", {-1, -1});
+    open.op("FILL", {open.ints({count}), open.ints({4}, true)}, {to});
+    open.op("RESHAPE", {x, to}, {y});
+    open.model().set_ends({x}, {y});
+    return dims_of(read(open).loaded.graph, "y");
+  };
+  CHECK(shape_of(2) == "[4, 4]");
+  CHECK(shape_of(3) == "[4, 4, 4]");
+  CHECK(shape_of(100'000'000) != "[4, 4]");
+}
+
 TEST_CASE("tflite: what is written has the sizes that are known") {
   OpenModel model = reshaped();
   const TfliteRead bound = read(model, {.dims = {{"N", 6}}, .inputs = {}});

@@ -103,6 +103,21 @@ g (float[2, 3] x) => (float[2, 3] y) {
         "u: tensor\nt: float32[2, 3]\nv: float32[...]\ny: float32[2, 3]\n");
 }
 
+TEST_CASE("A Range from 0 by 1 has its limit for a size, from elsewhere none that is known") {
+  const auto range = [](const std::string& start, const std::string& step) {
+    return types("g (float[N, 8] x) => (int64[a] y) <int64 start = {" + start +
+                 "}, int64 step = {" + step + R"(}, int64 zero = {0}> {
+  s = Shape (x)
+  n = Gather (s, zero)
+  r = Range (start, n, step)
+  y = Neg (r)
+})");
+  };
+  CHECK_THAT(range("0", "1"), Catch::Matchers::Contains("r: int64[N]\n"));
+  CHECK_THAT(range("2", "1"), Catch::Matchers::Contains("r: int64[?]\n"));
+  CHECK_THAT(range("0", "2"), Catch::Matchers::Contains("r: int64[?]\n"));
+}
+
 TEST_CASE("A computed shape is inferred") {
   CHECK_THAT(types(R"(
 g (float[N, T, 8] x) => (float[a, b, c, d] y) <int64[1] zero = {0}, int64[2] tail = {4, 2}> {
