@@ -633,6 +633,8 @@ constexpr std::size_t kMostPattern = 6;  // items: what is larger may fail for i
 ItemSet failing_part(Questions& questions, const ItemOrder& order, const FailingSet& failing,
                      const ItemSet& items) {
   if (failing.items.size() < kLeastItems) return items;
+  // What fails by chance now and then does so in any part.
+  if (questions.ask(failing.items, failing.remedies).answer.may_be_chance) return items;
   const FailsTest fails = [&](const ItemSet& set) {
     return judge(questions.ask(set, failing.remedies), failing.signature) == Judgement::same;
   };

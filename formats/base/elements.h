@@ -10,7 +10,6 @@
 #include <optional>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -70,25 +69,23 @@ bool take_element(DType dtype, const char* at, Take take) {
   }
 }
 
-// The first `count` elements of the bytes. None where the bytes are too few, the dtype has no numbers, or one of them
-// is too large for a literal.
+// The first `count` elements of the bytes. None where the bytes are too few, or the dtype has no numbers or, as uint64,
+// some that no literal holds.
 inline std::optional<std::vector<Literal>> literals_of(DType dtype, std::string_view bytes,
                                                        std::size_t count) {
   const auto width = static_cast<std::size_t>(dtype_bits(dtype)) / 8;
-  if (width == 0 || bytes.size() / width < count) return std::nullopt;
+  if (width == 0 || dtype == DType::uint64 || bytes.size() / width < count) return std::nullopt;
   std::vector<Literal> literals;
   literals.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    bool fits = true;
     const bool is_number = take_element(dtype, bytes.data() + i * width, [&](auto number) {
       if constexpr (std::is_floating_point_v<decltype(number)>) {
         literals.emplace_back(static_cast<double>(number));
       } else {
-        fits = std::in_range<std::int64_t>(number);
         literals.emplace_back(static_cast<std::int64_t>(number));
       }
     });
-    if (!is_number || !fits) return std::nullopt;
+    if (!is_number) return std::nullopt;
   }
   return literals;
 }

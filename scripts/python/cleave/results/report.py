@@ -1047,8 +1047,8 @@ class Report:
     # null: the link limits no accelerator partition, or bytes that cross it are unknown. Rates are inferences per
     # second.
     link: ReportLink | None
-    # Targets whose link nobody stated: their rates and times are at 100GiB/s. Left out: none.
-    assumed_links: list[str] | None = None
+    # Targets whose link nobody stated: their rates and times are at 100GiB/s.
+    assumed_links: list[str]
     # Numbers of --target and of support lists.
     machine: ReportMachine | None = None
     # Of one inference, part after part, with the residency of the settings.
@@ -1115,7 +1115,7 @@ class Report:
             partitions=[ReportPartition.from_json(item) for item in data["partitions"]],
             node_map=data["node_map"],
             link=None if data["link"] is None else ReportLink.from_json(data["link"]),
-            assumed_links=data.get("assumed_links"),
+            assumed_links=data["assumed_links"],
             machine=(ReportMachine.from_json(data["machine"])) if "machine" in data else None,
             latency=(ReportLatency.from_json(data["latency"])) if "latency" in data else None,
             residency=(ReportResidencyField.from_json(data["residency"])) if "residency" in data else None,
