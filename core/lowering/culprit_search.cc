@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/base/words.h"
 #include "core/cost/cost.h"
 #include "core/lowering/lowering.h"
 
