@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/words.h"
 #include "formats/base/faults.h"
 #include "formats/base/json.h"
 #include "formats/base/text.h"

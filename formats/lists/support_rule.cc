@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/words.h"
 #include "core/lists/condition.h"
 #include "formats/lists/support_file.h"
 

@@ -115,7 +115,7 @@ def faults_of_comments(root, path, text):
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.S)
 TYPE = re.compile(r"^(?:struct|class|enum class) ([A-Z]\w*)[^;{]*\{|^using ([A-Z]\w*) =", re.M)
 FUNCTION = re.compile(r"^(?:inline |constexpr )*[A-Za-z_][\w:<>,*& ]*[ &*>]([a-z]\w*)\(", re.M)
-CALL = re.compile(r"(?<![\w.>:&*~])(?<!\w )([a-z]\w*)\(")
+CALL = re.compile(r"(?<![\w.>:&*~])(?:(?<!\w )|(?<=\breturn ))([a-z]\w*)(?:<[\w:, <>]*>)?\(")
 
 
 class Declarations:

@@ -11,6 +11,7 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/varint.hpp>
 
+#include "core/base/words.h"
 #include "core/graph/graph.h"
 #include "formats/base/faults.h"
 #include "formats/base/text.h"
