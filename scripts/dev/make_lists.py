@@ -69,6 +69,15 @@ CORE_ML = [{"op": "Slice", "where": "out[0].elements == 0", "why": "the slice is
              for i in range(3))]
 # Builders that refuse more than 4 dims; the others do not look.
 UP_TO_4 = ["Concat", "Gather", "Reshape", "Sigmoid", "Slice", "Transpose"]
+# Of gemm_op_builder.cc, and IsSupportedBatchMatMul() of op_builder_helpers.cc: both 2-D and B known, or a batch of equal dims.
+MAT_MUL_OF_NNAPI = [
+    {"op": "MatMul", "where": where, "why": why}
+    for where, why in (
+        ("in[0].rank < 2 or in[0].rank != in[1].rank", "A and B must have the same number of dims, 2 or more"),
+        ("in[0].rank == 2 and not in[1].constant", "B of two dims must be a constant"),
+        (" or ".join(f"(in[0].rank > {axis + 2} and in[0].dim[{axis}] != in[1].dim[{axis}])" for axis in range(4)),
+         "A and B must have the same dims but for the last two"))
+]  # fmt: skip
 GENERAL = {
     "coreml": General(
         "coreml/builders/impl/base_op_builder.cc, coreml/builders/helper.cc and the operators' builders", HALF,
@@ -90,7 +99,7 @@ GENERAL = {
          **{op: {"inputs": [["float32", "uint8"]]} for op in ("Concat", "MaxPool", "Resize", "Transpose")},
          **{op: {"inputs": [["uint8"]]} for op in
             ("QLinearAdd", "QLinearAveragePool", "QLinearConv", "QLinearMatMul", "QLinearSigmoid")}},
-        {"input_shape": "static"}, [], (5, UP_TO_4)),
+        {"input_shape": "static"}, MAT_MUL_OF_NNAPI, (5, UP_TO_4)),
 }  # fmt: skip
 
 

@@ -20,8 +20,9 @@ another, and that compiler takes the version, the no was the version's alone, an
 the file lists by their cells ("cases"), all of which that compiler takes today: tests/npu/qnn_test.py tries them.
 
 What the corpus has no case of, or refused, and that compiler takes today, stands in qnn_today.json as rules and patterns:
-operators with more inputs, of higher ranks, or only in company of others. tests/npu/today_test.py measured them, and asks
-the compiler again about random cases of each.
+operators with more inputs, of higher ranks, or only in company of others. So does what it refuses today of what was taken, or
+of what the columns cannot tell ("deny"): the rank that two inputs are broadcast to. tests/npu/today_test.py measured them, and
+asks the compiler again about random cases of each.
 
 The same corpus gives the same bytes. Needs: pip install pyarrow numpy 'onnx>=1.23'
 
@@ -1098,10 +1099,10 @@ def make(name, device, wheel, options):
             if options.verbose:
                 print(f"  {op}{' quantised' * is_quantized} {[file.since for file, _ in group]}: {made.rows} rows, "
                       f"{made.yes} yes, {made.kept} kept, {len(made.rules)} rules")
-    more = json.loads(TODAY_ALSO.read_text()) if name == "qnn_npu" else {"allow": [], "patterns": []}
+    more = json.loads(TODAY_ALSO.read_text()) if name == "qnn_npu" else {"allow": [], "deny": [], "patterns": []}
     rules += more["allow"]
     text = list_text(name, device, wheel, sum(one["rows"] for one in counts.values()), rules, counts[True]["yes"] > 0,
-                     more["patterns"])
+                     more)
     (options.output / f"{name}.json").write_text(text)
     for is_quantized, count in counts.items():
         if not count["yes"]:
@@ -1122,7 +1123,9 @@ def rules_of_quantizers(types):
     return rules
 
 
-def list_text(name, device, wheel, rows, rules, is_quantized, patterns):
+def list_text(name, device, wheel, rows, rules, is_quantized, more):
+    """`more`: what today's compiler takes and refuses beyond the corpus."""
+    patterns = more["patterns"]
     version = Path(wheel).name.split("-")[1]
     with zipfile.ZipFile(wheel) as archive:
         date = "{:04}-{:02}-{:02}".format(*archive.infolist()[0].date_time[:3])
@@ -1138,6 +1141,7 @@ def list_text(name, device, wheel, rows, rules, is_quantized, patterns):
     places += [("Concat", f"in[{i}]") for i in range(2, MOST_INPUTS)]
     denied = [{"op": op, "where": f"{value}.elements == 0", "why": why} for op, value in places]
     denied.append({"op": "Pad", "where": "min(in[1].values) < 0", "why": "no case with negative pads was measured"})
+    denied += more["deny"]
     lines = ["{", ' "format": "cleave.support",', ' "version": 1,', f' "name": {json.dumps(name)},',
              f' "source": {json.dumps(source)},', ' "link": {"bandwidth": "none"},', ' "defaults": {"input_shape": "static"},']
     if is_quantized:

@@ -7,6 +7,7 @@ What a list accepts in one version of an operator it accepts in each that means 
 in general no rule of its list accepts. tests/npu/versions_test.py has Qualcomm's compiler say the same of versions.
 """
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -116,7 +117,7 @@ class Versions(unittest.TestCase):
         for name in ("qnn_npu", "openvino_npu"):
             rules = json.loads((LISTS / f"{name}.json").read_text())["deny"]
             self.assertTrue({("*::*", "in[0].elements == 0"), ("*::*", "out[0].elements == 0")} <=
-                            {(one["op"], one["where"]) for one in rules}, name)
+                            {(one["op"], one.get("where")) for one in rules}, name)
 
 
 class Providers(unittest.TestCase):
@@ -158,6 +159,18 @@ class Providers(unittest.TestCase):
         self.assertEqual([said(of_rank(rank), "nnapi") for rank in (4, 5, 6)], ["yes", "trust", "trust"])
         transposed = model("Transpose", [(FLOAT, [1, 2, 1, 2, 3])], perm=[0, 1, 2, 3, 4])
         self.assertEqual(said(transposed, "nnapi"), "no")
+
+    def test_products_of_nnapi(self):
+        def product(one, other, is_constant=False):
+            weight = [helper.make_tensor("w", FLOAT, other, [0.1] * math.prod(other))] if is_constant else []
+            inputs = [(FLOAT, one), *([] if is_constant else [(FLOAT, other)])]
+            return said(model("MatMul", inputs, output=(FLOAT, [None] * max(len(one), len(other))), constants=weight), "nnapi")
+
+        self.assertEqual([product([3, 4], [4, 5], is_constant) for is_constant in (True, False)], ["yes", "no"])
+        self.assertEqual([product([2, 3, 4], [2, 4, 5], is_constant) for is_constant in (True, False)], ["yes", "yes"])
+        self.assertEqual(product([2, 6, 3, 4], [2, 6, 4, 5]), "yes")
+        for one, other in (([2, 3, 4], [4, 5]), ([3, 4], [2, 4, 5]), ([2, 3, 4], [1, 4, 5]), ([2, 6, 3, 4], [2, 1, 4, 5])):
+            self.assertEqual(product(one, other, True), "no", (one, other))
 
     def test_empty_tensors(self):
         empty = (FLOAT, [1, 0])
