@@ -116,7 +116,7 @@ class TuneCommand : public Command {
     JsonText json;
     json.begin_object();
     for (const PlacedNode& placed : plan) {
-      json.text_key(placed.node);
+      json.key(placed.node);
       json.flag(placed.is_acc);
     }
     json.end_object();

@@ -140,8 +140,7 @@ std::optional<std::uint64_t> tensor_bytes(DType dtype, Shape shape) {
 ParsedOp parse_op(std::string_view text) {
   const std::size_t colons = text.find("::");
   if (colons == text.npos) return {.domain = {}, .op = text};
-  const std::string_view domain = text.substr(0, colons);
-  return {.domain = domain == "tflite" ? domain : plain_domain(domain),
+  return {.domain = stated_domain(text.substr(0, colons)),
           .op = text.substr(colons + 2),
           .has_domain = true};
 }
@@ -151,7 +150,11 @@ std::string op_text(std::string_view domain, std::string_view op) {
 }
 
 std::string_view plain_domain(std::string_view domain) {
-  return domain == "ai.onnx" || domain == "tflite" ? std::string_view{} : domain;
+  return domain == "tflite" ? std::string_view{} : stated_domain(domain);
+}
+
+std::string_view stated_domain(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view{} : domain;
 }
 
 std::optional<std::int64_t> imported_opset(const Graph& graph, std::string_view domain) {

@@ -209,7 +209,7 @@ class Graph;
 // Files of models have the two apart. What a rule, an option or a table of times names is read by
 // parse_op() alone.
 struct ParsedOp {
-  std::string_view domain;  // as plain_domain() has it
+  std::string_view domain;  // as stated_domain() has it
   std::string_view op;
   bool has_domain = false;  // "::" is in the text
 };
@@ -223,6 +223,8 @@ std::string op_text(std::string_view domain, std::string_view op);
 
 // "" for "ai.onnx" and "tflite"; any other domain unchanged.
 std::string_view plain_domain(std::string_view domain);
+// As plain_domain(), but "tflite" stays: LSTM and RNN are operators of both formats, and who states the domain means one.
+std::string_view stated_domain(std::string_view domain);
 
 // The version of the domain that the model imports; nullopt when the model does not import it.
 std::optional<std::int64_t> imported_opset(const Graph& graph, std::string_view domain);

@@ -159,9 +159,10 @@ bool opset_holds(const Graph& graph, NodeId node, const OpsetRule& rule, const O
 }  // namespace
 
 bool is_in_domain(std::string_view written, std::string_view domain) {
-  // Without a domain a name is that of either format: LSTM and RNN are operators of both.
-  if (plain_domain(written) == plain_domain(domain))
+  // Without a domain a name is that of either format.
+  if (plain_domain(written) == plain_domain(domain)) {
     return written != "tflite" || domain == written;
+  }
   return is_glob(written) && glob_match(written, domain.empty() ? "ai.onnx" : domain);
 }
 
@@ -244,8 +245,7 @@ FailedPart type_part(std::string subject, const TypeSet& wanted, const Value& va
 
 FailedPart opset_part(const Graph& graph, NodeId node, const OpsetRule& wanted,
                       const OpFacts& facts) {
-  const std::string_view stated = graph.domain(node);
-  const std::string_view domain = stated == "tflite" ? stated : plain_domain(stated);
+  const std::string_view domain = stated_domain(graph.domain(node));
   const auto found = opset_of(graph, node, facts);
   FailedPart part{.condition = "opset",
                   .subject = domain.empty() ? "opset" : "opset of " + std::string(domain),

@@ -552,6 +552,21 @@ std::vector<std::uint32_t> Hints::in(std::string_view message,
   return result;
 }
 
+std::vector<OpEdge> edges_within(const Graph& graph, std::span<const NodeId> nodes) {
+  const std::set<NodeId> within(nodes.begin(), nodes.end());
+  std::set<OpEdge> seen;
+  std::vector<OpEdge> edges;
+  for (const NodeId node : nodes) {
+    for (const Operand& operand : graph.operands(node)) {
+      const NodeId maker = graph.value(operand.value).producer;
+      if (!within.contains(maker)) continue;
+      const OpEdge edge(graph.op(maker), graph.op(node));
+      if (seen.insert(edge).second) edges.push_back(edge);
+    }
+  }
+  return edges;
+}
+
 // ---- size limit ----
 //
 // 1. Look for a small part of the failing piece that fails, too: its ops and edges are a pattern that may be refused.
@@ -700,7 +715,6 @@ class SizeSearch {
     bool is_without_one = false;  // the failing piece without an item that is not its last
   };
   using Pool = std::vector<Tried>;
-  using Edges = std::set<std::pair<std::string_view, std::string_view>>;
   enum class Said : std::uint8_t { passes, fails, nothing };
 
   PieceSizes sizes(const ItemSet& items) const { return sizes_of(graph_, nodes_of(order_, items)); }
@@ -779,18 +793,10 @@ class SizeSearch {
     return sizes[of] <= most_[of] ? Said::passes : Said::nothing;
   }
 
-  // The ops at both ends of each edge within the items.
-  Edges edges(const ItemSet& items) const {
-    Edges found;
-    const std::vector<NodeId> nodes = nodes_of(order_, items);
-    for (const NodeId node : nodes) {
-      for (const Operand& operand : graph_.operands(node)) {
-        const NodeId maker = graph_.value(operand.value).producer;
-        if (maker != kNone<NodeId> && std::ranges::binary_search(nodes, maker)) {
-          found.emplace(graph_.op(maker), graph_.op(node));
-        }
-      }
-    }
+  // Sorted.
+  std::vector<OpEdge> edges(const ItemSet& items) const {
+    std::vector<OpEdge> found = edges_within(graph_, nodes_of(order_, items));
+    std::ranges::sort(found);
     return found;
   }
 
@@ -968,7 +974,7 @@ class SizeSearch {
   std::vector<PieceSizes> passed_;
   PieceSizes most_ = {}, refused_ = {};  // the largest that passed, the smallest that failed
   bool is_together_ = true;              // items may fail together
-  Edges pattern_;                        // that may be refused; empty: none is
+  std::vector<OpEdge> pattern_;          // that may be refused; empty: none is
   std::size_t needed_ = 0;               // without each of so many the piece passes,
   std::size_t not_needed_ = 0;           // and without these it fails
   bool fails_small_ = false;  // a part of the failing piece fails, too, whatever its size

@@ -445,6 +445,11 @@ struct SizeLimit {
   std::string said = {};      // how pieces beyond it fail: a signature; of a known limit
 };
 
+// The operators of a node that makes a value and of one that reads it.
+using OpEdge = std::pair<std::string_view, std::string_view>;
+// Of each edge within the nodes, in order of the readers; equal ones once.
+std::vector<OpEdge> edges_within(const Graph& graph, std::span<const NodeId> nodes);
+
 enum class SearchEffort : std::uint8_t { hint, node, minimal };
 
 struct SearchOptions {

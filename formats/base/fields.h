@@ -279,7 +279,7 @@ void put(JsonText& json, const Value& value, const FieldRow& row, JsonText::Layo
   } else if constexpr (is_entries<Value>) {
     json.begin_object(layout);
     for (const auto& [name, entry] : value.list) {
-      json.text_key(name);
+      json.key(name);
       put(json, entry, row, kLines);
     }
     json.end_object();

@@ -41,7 +41,7 @@ class JsonText {
   void begin_list(Layout layout = Layout::lines) { begin('[', layout); }
   void end_list() { end(']'); }
 
-  // The key of the next value, written without escaping: keys come from the program.
+  // The key of the next value, escaped: it may come from the user.
   void key(std::string_view name);
 
   // Bytes that are not UTF-8 become U+FFFD, control characters escapes.
@@ -63,29 +63,26 @@ class JsonText {
   // A complete JSON document as the next value, indented to its place.
   void document(std::string_view json);
 
-  // A key that comes from the user.
-  void text_key(std::string_view name);
-
-  // Key and value in one call, the key escaped.
+  // Key and value in one call.
   void begin_object(std::string_view name, Layout layout = Layout::lines) {
-    text_key(name);
+    key(name);
     begin_object(layout);
   }
   void begin_list(std::string_view name, Layout layout = Layout::lines) {
-    text_key(name);
+    key(name);
     begin_list(layout);
   }
   void text(std::string_view name, std::string_view value) {
-    text_key(name);
+    key(name);
     text(value);
   }
   void flag(std::string_view name, bool value) {
-    text_key(name);
+    key(name);
     flag(value);
   }
   template <class Number>
   void number(std::string_view name, const Number& value) {
-    text_key(name);
+    key(name);
     number(value);
   }
 

@@ -78,14 +78,6 @@ void JsonText::separate() {
 
 void JsonText::key(std::string_view name) {
   separate();
-  out_ += '"';
-  out_ += name;
-  out_ += "\": ";
-  after_key_ = true;
-}
-
-void JsonText::text_key(std::string_view name) {
-  separate();
   append_quoted(name);
   out_ += ": ";
   after_key_ = true;

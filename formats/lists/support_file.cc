@@ -570,7 +570,7 @@ void set_op(std::string_view text, std::size_t at, TextFaults& faults, Rule& rul
 }
 
 void set_domain(std::string_view domain, std::size_t at, TextFaults& faults, Rule& rule) {
-  if (domain != "tflite") domain = plain_domain(domain);
+  domain = stated_domain(domain);
   if (domain.empty()) return;
   if (!rule.domain.empty() && rule.domain != domain) {
     faults.error(at, "the rule names two domains, " + escaped_in_quotes(rule.domain) + " and " +

@@ -606,7 +606,7 @@ void write_condition_fields(JsonText& json, const Rule& rule) {
     if (is_by_key(field.form)) json.begin_object();
     if (is_list) json.begin_list();
     for (const Condition* const one : own) {
-      if (is_by_key(field.form)) json.text_key(key_of(*one));
+      if (is_by_key(field.form)) json.key(key_of(*one));
       field.write(json, *one);
     }
     if (is_by_key(field.form)) json.end_object();
@@ -633,13 +633,13 @@ void write_attributes(JsonText& json, const Rule& rule) {
   if (stated.empty() && valued.empty()) return;
   json.begin_object("attributes");
   for (const Condition* const one : stated) {
-    json.text_key(one->name);
+    json.key(one->name);
     json.begin_object();
     json.flag(one->wanted.yes ? "stated" : "absent", true);
     json.end_object();
   }
   for (const Condition* const one : valued) {
-    json.text_key(one->name);
+    json.key(one->name);
     if (!one->wanted.one_of.empty()) {
       write_values(json, one->wanted.one_of);
       continue;
@@ -658,7 +658,7 @@ void write_axes(JsonText& json, std::string_view key, const std::vector<const Co
   if (dims.empty()) return;
   json.begin_object(key);
   for (const Condition* const dim : dims) {
-    json.text_key(std::to_string(dim->axis));
+    json.key(std::to_string(dim->axis));
     write(dim->wanted);
   }
   json.end_object();
@@ -706,7 +706,7 @@ void write_shapes(JsonText& json, const Rule& rule) {
     const bool is_written = std::any_of(
         all.begin(), one, [&](const Condition* other) { return other->place == (*one)->place; });
     if (is_written) continue;
-    json.text_key(key_of(**one));
+    json.key(key_of(**one));
     json.begin_object();
     write_shape(json, (*one)->place, rule);
     json.end_object();
@@ -1290,7 +1290,7 @@ void write_keywords(JsonText& json, const Rule& rule) {
   if (rule.kwargs.empty()) return;
   json.begin_object("kwargs");
   for (const auto& [name, types] : rule.kwargs) {
-    json.text_key(name);
+    json.key(name);
     write_types(json, types);
   }
   json.end_object();

@@ -71,7 +71,7 @@ std::vector<RuleVerdict> rule_verdicts(const SupportList& list) {
 
 void write_verdicts(JsonText& json, const SupportList& list) {
   for (const auto& [rule, is_supported] : rule_verdicts(list)) {
-    json.text_key(rule->node_name);
+    json.key(rule->node_name);
     if (rule->why.empty()) {
       json.flag(is_supported);
       continue;

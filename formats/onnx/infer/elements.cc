@@ -23,7 +23,7 @@ namespace cleave {
 
 namespace {
 
-// Of dtypes that OnnxElements has.
+// Reads the elements of a tensor of whole numbers, booleans, float32 or float64.
 void append_raw(std::string_view raw, OnnxElements& out) {
   const auto width = static_cast<std::size_t>(dtype_bits(out.dtype)) / 8;
   for (; raw.size() >= width; raw.remove_prefix(width)) {

@@ -992,8 +992,9 @@ void Inference::record_type(std::string_view name, const OnnxType& inferred,
   facts.type = is_as_inferred ? &inferred : merged(name, inferred, *declared);
 }
 
-// Of names that no input has, nothing but the operators says what is right.
+// Sizes that the user gave to names which only outputs have. Nothing but the operators can confirm or contradict these.
 void Inference::note_given_to_outputs() {
+  if (!bound_.binds_names()) return;
   std::set<std::string> of_inputs;
   for (const OnnxValueInfo& input : model_.graph.inputs) {
     for (const OnnxDim& dim : parse_onnx_type(input.type).dims) of_inputs.insert(dim.name);

@@ -202,6 +202,8 @@ class OnnxBoundShapes {
   // The options that gave them: "--dim x:0=64"; "" when there are none.
   std::string axis_options() const;
   bool has_axis(std::string_view name, std::size_t axis) const;
+  // Whether a size was given to a dim by its name.
+  bool binds_names() const { return !dims_.empty(); }
   // Whether a shape was given for the input.
   bool binds_input(std::string_view name) const { return inputs_.contains(name); }
 

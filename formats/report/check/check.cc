@@ -1018,10 +1018,10 @@ std::string baseline_json(const std::vector<BaselineItem>& items) {
   json.number("version", 1);
   json.begin_object("reports");
   for (const auto& [model, own] : models) {
-    json.text_key(model);
+    json.key(model);
     json.begin_object();
     for (const BaselineItem* const item : own) {
-      json.text_key(item->list);
+      json.key(item->list);
       json.document(item->report);
     }
     json.end_object();

@@ -972,7 +972,7 @@ class NodeData {
   bool begin(NodeId node) {
     const IdRange<ValueId> outputs = graph_.outputs(node);
     if (outputs.empty()) return false;
-    json_.text_key(graph_.value(outputs[0]).name);
+    json_.key(graph_.value(outputs[0]).name);
     json_.begin_object(Layout::one_line);
     json_.key("value");
     return true;

@@ -393,7 +393,7 @@ void write_part(JsonText& json, const PartConditions& part) {
   json.begin_object("part");
   json.begin_object("min_ops");
   for (const auto& [op, count] : part.min_ops) {
-    json.text_key(op);
+    json.key(op);
     json.number(count);
   }
   json.end_object();

@@ -778,16 +778,11 @@ namespace {
 // ": Transpose -> Reshape": the ops at the ends of each edge within few nodes; "" for more.
 std::string edges_text(const Graph& graph, std::span<const NodeId> nodes) {
   constexpr std::size_t kFew = 6;
-  std::vector<std::string> edges;
-  for (const NodeId node : nodes) {
-    for (const Operand& operand : graph.operands(node)) {
-      const NodeId maker = graph.value(operand.value).producer;
-      if (nodes.size() > kFew || !contains(nodes, maker)) continue;
-      std::string edge = escaped(graph.op(maker)) + " -> " + escaped(graph.op(node));
-      if (!contains(edges, edge)) edges.push_back(std::move(edge));
-    }
-  }
-  return edges.empty() ? "" : ": " + joined(edges);
+  if (nodes.size() > kFew) return {};
+  const std::string edges = joined(edges_within(graph, nodes), ", ", [](const OpEdge& edge) {
+    return escaped(edge.first) + " -> " + escaped(edge.second);
+  });
+  return edges.empty() ? "" : ": " + edges;
 }
 
 }  // namespace

@@ -205,7 +205,7 @@ class GenaiWriter {
     const std::string& file = phase.part_files[index(part)];
     const Boundaries& boundaries = phase.split.boundaries;
     json.begin_object();
-    json.text_key(file.substr(0, file.rfind('.')));
+    json.key(file.substr(0, file.rfind('.')));
     json.begin_object();
     json.text("filename", file);
     json.begin_list("inputs", kOneLine);

@@ -43,7 +43,7 @@ class Plans {
     json.begin_object();
     const auto add = [&](std::string_view name, NodeId node) {
       if (name.empty() || !seen.insert(name).second) return;
-      json.text_key(name);
+      json.key(name);
       json.text(upper_case(device_of(node)));
     };
     for (const NodeId node : graph_.nodes()) {

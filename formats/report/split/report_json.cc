@@ -56,13 +56,13 @@ void write_settings_of(JsonText& json, const Said& s) {
   json.text("fold", folding_name(bindings.folding));
   json.begin_object("dims", kOneLine);
   for (const auto& dim : bindings.dims) {
-    json.text_key(dim.first);
+    json.key(dim.first);
     json.number(dim.second);
   }
   json.end_object();
   json.begin_object("input_shapes", kOneLine);
   for (const auto& input : bindings.inputs) {
-    json.text_key(input.first);
+    json.key(input.first);
     json.begin_list();
     for (const std::int64_t size : input.second) size < 0 ? json.null() : json.number(size);
     json.end_list();
@@ -70,7 +70,7 @@ void write_settings_of(JsonText& json, const Said& s) {
   json.end_object();
   json.begin_object("set_inputs", kOneLine);
   for (const auto& [name, value] : bindings.values) {
-    json.text_key(name);
+    json.key(name);
     json.text(value);
   }
   json.end_object();
@@ -79,7 +79,7 @@ void write_settings_of(JsonText& json, const Said& s) {
   if (state.is_off || !state.pairs.empty()) {
     json.begin_object("state", kOneLine);
     for (const auto& [input, output] : state.pairs) {
-      json.text_key(input);
+      json.key(input);
       json.text(output);
     }
     json.end_object();

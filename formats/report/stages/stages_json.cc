@@ -263,8 +263,7 @@ const Fields<BalanceSaid> kBalanceFields = {
      {"gap",
       [](auto& said) {
         const StageBalance* const own = said.balance;
-        const bool is_proved = own != nullptr && !own->is_partly_known && !own->is_least;
-        return is_proved ? std::optional(own->gap) : std::nullopt;
+        return own != nullptr && !own->is_at_least() ? std::optional(own->gap) : std::nullopt;
       },
       "objective / bound - 1; null: not known, or stages were not balanced."},
      {"certificate", the<balance_of<&StageBalance::certificate>>,

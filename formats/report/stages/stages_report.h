@@ -53,8 +53,11 @@ struct StageBalance {
   std::string basis;                     // the rates that times were estimated with; "": none were
   std::optional<double> measured_share;  // of the times; nullopt when node times are not balanced
   bool is_partly_known = false;          // some costs or sizes are unknown and count 0
-  bool is_least = false;                 // so do FLOPs or bytes of nodes: nothing is proved
+  bool is_least = false;                 // so do FLOPs or bytes of nodes
   std::vector<std::string> caveats;      // warnings about how to read the numbers
+
+  // Whether something counts 0 because it is unknown: then numbers are at least so much, and nothing is proved.
+  bool is_at_least() const { return is_partly_known || is_least; }
 };
 
 StageBalance stage_balance_of(const BalanceProblem& problem, const BalanceResult& result,

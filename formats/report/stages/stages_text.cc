@@ -356,7 +356,7 @@ std::vector<std::string> balance_conclusions(const StageBalance& balance,
     lines.insert(lines.end(), balance.caveats.begin(), balance.caveats.end());
     return lines;
   }
-  const bool is_least = balance.is_partly_known || balance.is_least;
+  const bool is_least = balance.is_at_least();
   std::vector<std::string> lines = {
       "bottleneck " + names[slowest_stage(balance)] + ", " + (is_least ? "at least " : "") +
       amount_text(balance, balance.objective) + std::string(counted_thing(balance.by)) +
