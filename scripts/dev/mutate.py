@@ -1,38 +1,40 @@
 #!/usr/bin/env python3
 """Mutation test: changes one operator at a time and checks that some test fails.
 
-For each of N random mutants (the same for the same seed), one operator of one source of core, formats or
-cli is replaced, the library is built, and the tests that can see it are run, those named like the source
-first; last the tests of whole commands that ctest has for its folder. A mutant that does not compile is
-replaced by another. Mutants that no test notices are listed as diffs; a person must judge whether they
-change behaviour. The source is restored after each mutant, also if the script is stopped.
+N random mutants (the same for the same seed) of core, formats and cli are built into one program: each changed
+expression becomes a choice between what it was and what it is now, and $CLEAVE_MUTANT names the one mutant that
+is on. So there is one build for all of them; and $CLEAVE_REACHED names a file where the program
+marks which mutants it came by, so that of all tests of ctest only those are run that reach the mutant, short ones
+first. A mutant that does not compile is left out, and one within another of the sample. The sources are as they were
+afterwards, also if the script is stopped.
 
-All tests are run once without a change: they must pass, and a mutant with which a program of tests takes ten
-times as long, or a test of whole commands longer than ctest allows, counts as noticed, since it hangs. With
---trust they are only built, since they have passed in another work tree of the same state; five minutes are long.
+All tests are run once with no mutant on. Those that fail then, or are skipped, are left out. A mutant is noticed by
+the first test that fails, crashes, or takes ten times as long, and passes again without it. What no test notices is
+listed as a diff; a person must judge whether it changes behaviour. Constants of the compiler cannot be chosen when
+the program runs: such a mutant is built by itself, and all tests of programs and golden files are run.
 
-usage: mutate.py BUILD [--count N] [--seed S] [--share I/OF] [--skip N] [--only PATTERN] [--again LOG] [--trust]
-       [--brief | --whole] [--list]
-  BUILD          a configured build folder; -O2 is best: the tests take longer than to compile one file
-  --share I/OF   each OF-th mutant of the seed, from the I-th on: so that OF work trees try one sample side by side
-  --skip N       leave out the first N mutants of the seed, which an earlier run has tried
-  --only PATTERN sources whose path matches the glob, as 'core/split/*'
-  --again LOG    only the mutants that survived in what an earlier run printed
-  --brief        no tests of whole commands but the golden ones
-  --whole        only the tests of whole commands: with --again, of what an earlier run with --brief let through
-  --list         print the mutants and stop
+usage: mutate.py BUILD [--count N] [--seed S] [--only PATTERN] [--seconds T] [--without PATTERN] [--list]
+  BUILD              a build folder that is configured for clang++, with tests
+  --only PATTERN     sources whose path matches the glob, as 'core/split/*'
+  --seconds T        of tests a mutant, longest last (default 60); what tests left over may notice is not known
+  --without PATTERN  tests whose name matches the regular expression are not run
+  --list             print the mutants and stop
 
-Exit status 1 if one survives. Not for CI: 200 mutants take hours.
+Exit status 1 if one survives. Not for CI: 100 mutants take an hour.
 """
 
 import argparse
 import fnmatch
+import json
+import os
 import random
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,19 +48,67 @@ SWAPS = {
 OPERATOR = re.compile(r"(?<= )(==|!=|<=|>=|<|>|&&|\|\||\+=|-=|\+|-|\*|/|%)(?= )"
                       r"|(?<![\w+])(\+\+)(?=\w)|(?<![\w-])(--)(?=\w)"
                       r"|\b(true|false)\b|\b(continue|break)(?=;)")
-HIDDEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
-                    r"|^\s*#[^\n]*|\btemplate\s*<[^;{]*>|\bassert\(.*?\);|\bstatic_assert\(.*?\);",
-                    re.S | re.M)
+COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
+HIDDEN = re.compile(r"^\s*#[^\n]*|\btemplate\s*<[^;{]*>|\bassert\(.*?\);|\bstatic_assert\(.*?\);", re.S | re.M)
+
+MOST_BYTES = 6 << 30  # of memory a test: mutants may take memory without end
+
+# How tightly operators bind, tightest first; what stands between operands ends them.
+LEVELS = [("*", "/", "%"), ("+", "-"), ("<<", ">>"), ("<=>",), ("<", "<=", ">", ">="), ("==", "!="), ("&",), ("^",),
+          ("|",), ("&&",), ("||",), ("=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "<<=", ">>=", "?", ":")]
+LEVEL = {operator: level for level, operators in enumerate(LEVELS) for operator in operators}
+ASSIGNMENT = len(LEVELS) - 1
+CONTROLS = ("if", "for", "while", "switch", "constexpr")
+ENDS = {";", ",", "return", "co_return", "throw", "case", "else", "do", "default"}
+TOKEN = re.compile(r"->|(?<= )(?:<=>|<<=|>>=|[-+*/%|&^]=|==|!=|<=|>=|<<|>>|&&|\|\||[-+*/%<>=&|^?:])(?=[ \n])"
+                   r"|::|[A-Za-z_~][\w~]*|(?P<angle>(?<=\w)<(?=\S)|(?<=\S)>)|\S")
+ANGLES = {"<": "angle begins", ">": "angle ends"}  # brackets of templates, which are no operators
+OPENING = {"(": ")", "[": "]", "{": "}", ANGLES["<"]: ANGLES[">"]}
+CLOSING = {closing: opening for opening, closing in OPENING.items()}
+
+SWITCH = """#pragma once
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <cstdlib>
+#include <type_traits>
+#pragma clang diagnostic ignored "-Weverything"
+#pragma clang diagnostic ignored "-Wc++11-narrowing"
+namespace cleave_mutants {
+inline constinit unsigned char* reached = nullptr;
+inline constinit int active = -1;
+__attribute__((weak, constructor(101))) void begin() {
+  if (reached != nullptr) return;
+  const char* number = std::getenv("CLEAVE_MUTANT");
+  if (number != nullptr) active = std::atoi(number);
+  const char* path = std::getenv("CLEAVE_REACHED");
+  const int file = path == nullptr ? -1 : open(path, O_RDWR);
+  static unsigned char none[COUNT];
+  reached = none;
+  if (file < 0) return;
+  void* mapped = mmap(nullptr, COUNT, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (mapped != MAP_FAILED) reached = static_cast<unsigned char*>(mapped);
+}
+constexpr bool on(int mutant) {
+  if (std::is_constant_evaluated()) return false;
+  if (reached != nullptr) reached[mutant] = 1;
+  return active == mutant;
+}
+}  // namespace cleave_mutants
+"""
+
+
+def shown_of(text):
+    """The text with comments blank, and what holds no operators of its own filled; offsets are as before."""
+    def fill(found):
+        return re.sub(r"[^\n]", " " if found.group().startswith("/") else "~", found.group())
+    return HIDDEN.sub(lambda found: re.sub(r"[^\n]", "~", found.group()), COMMENT.sub(fill, text))
 
 
 def mutants_of(path):
     """(offset, old, new) of each change that can be made."""
-    text = path.read_text(encoding="utf-8")
-    shown = HIDDEN.sub(lambda found: re.sub(r"[^\n]", "~", found.group()), text)
-    for found in OPERATOR.finditer(shown):
-        old = found.group()
-        for new in SWAPS[old]:
-            yield found.start(), old, new
+    for found in OPERATOR.finditer(shown_of(path.read_text(encoding="utf-8"))):
+        for new in SWAPS[found.group()]:
+            yield found.start(), found.group(), new
 
 
 def sources(pattern):
@@ -68,199 +118,353 @@ def sources(pattern):
 
 def draw(paths, seed):
     """Every change that can be made, shuffled: each operator is as likely."""
-    chance = random.Random(seed)
     every = [(path, mutant) for path in paths for mutant in mutants_of(path)]
-    chance.shuffle(every)
+    random.Random(seed).shuffle(every)
     return every
 
 
-# Tests of whole commands by folder or file: a pattern of their names for ctest. The first that fits counts.
-WHOLE_COMMANDS = [
-    ("core/stages/", "workloads:"), ("core/devices/", "placement:"), ("core/lowering/", "lower:"),
-    ("core/measures/advice", "advice:"),
-    ("core/", "conformance: every|hostile: each|options:|schemas:|structure: the commands|advice:|placement:|check:|"
-              "real:|overlays:"),
-    ("formats/tflite/", "tflite:|hostile:"), ("formats/pt2/", "^pt2: |hostile:"),
-    ("formats/onnx/infer/", "conformance: types|types of larger|inferred shapes|implied attributes"),
-    ("formats/onnx/", "ONNX|conformance: (calls|every|larger)|real:|advice: a model that cleave convert"),
-    ("formats/models/models", "lower:|ONNX Runtime: sizes"),
-    ("formats/run/lowering/", "lower:"), ("formats/run/backend/", "lower:"), ("formats/lists/cost", "costs:"),
-    ("formats/base/", "faults:|hostile:"), ("formats/lists/options", "hostile:"),
-    ("formats/run/jobs/", "real:|faults: no|costs:|options:|lower:"),
-    ("formats/report/lowering/", "lower:"),
-    ("formats/report/drawings/", "page:|overlays:|schemas:|real:"),
-    ("formats/report/", "check:|overlays:|schemas:|real:|advice:|structure: the commands|hostile: names"),
-    ("formats/", "hostile:|lists lint:|rules:|schemas:|structure: the commands|lists:|check:|package:"),
-    ("cli/commands/lower", "lower:"), ("cli/commands/probe", "lower:"), ("cli/commands/reduce", "lower:"),
-    ("cli/", "options:|shell:|check:|schemas:|hostile:|faults: (no|stdout|inputs)|structure: the commands|advice:|"
-             "package:|structure: the guides"),
-]
+class Source:
+    """The tokens of a source, to find where the operands of an operator begin and end."""
 
+    def __init__(self, path):
+        self.text = path.read_text(encoding="utf-8")
+        self.tokens = [(found.start(), found.end(), ANGLES[found.group()] if found["angle"] else found.group())
+                       for found in TOKEN.finditer(shown_of(self.text))]
+        self.at = {begin: index for index, (begin, _, _) in enumerate(self.tokens)}
 
-class Trial:
-    """Builds, and runs the tests."""
+    def matching(self, index, step):
+        """The index of the bracket that belongs to the one at `index`, before it or after; None when there is none."""
+        own, depth = self.tokens[index][2], 0
+        other = CLOSING[own] if step < 0 else OPENING[own]
+        while 0 <= index < len(self.tokens):
+            word = self.tokens[index][2]
+            if own in ANGLES.values() and word in (";", "{", "}"):
+                return None
+            depth += (word == own) - (word == other)
+            if depth == 0:
+                return index
+            index += step
+        return None
 
-    LEAST_SECONDS = 60
-    TRUSTED_SECONDS = 300
-    MOST_SECONDS = 3600
-    TARGETS = ("core_tests", "formats_tests", "pt2_tests", "cases_runner", "cleave", "dump_types", "failing_calls",
-               "print_placements", "cleave_make_graph")
+    def ends_block(self, index):
+        """Whether the brace closes a block of statements: the line ends with it."""
+        end = self.tokens[index][1]
+        return self.text[end:end + 1] == "\n" and not self.text[end:].lstrip().startswith((".", "==", "!=", "+"))
 
-    def __init__(self, build, is_brief, is_whole):
-        self.is_brief = is_brief
-        self.is_whole = is_whole
-        self.build = Path(build).resolve()
-        self.limits = {}  # seconds, by the words of a command
+    def left(self, index, level):
+        """Where the operand before the operator begins."""
+        begin, index = self.tokens[index][0], index - 1
+        while index >= 0:
+            word = self.tokens[index][2]
+            if word in ENDS or LEVEL.get(word, -1) > level or word in "([{" or (word == "}" and self.ends_block(index)):
+                break
+            opening = self.matching(index, -1) if word in CLOSING else index
+            if opening is None or (word == ")" and self.tokens[opening - 1][2] in CONTROLS):
+                break
+            begin, index = self.tokens[opening][0], opening - 1
+        return begin
 
-    def make(self, target):
-        done = subprocess.run(["ninja", "-C", str(self.build), target], capture_output=True, check=False)
-        return done.returncode == 0
+    def right(self, index, level):
+        """Where the operand after the operator ends."""
+        end, index = self.tokens[index][1], index + 1
+        while index < len(self.tokens):
+            word = self.tokens[index][2]
+            if word in ENDS or word in ")]}" or LEVEL.get(word, -1) >= level + (level == ASSIGNMENT):
+                break
+            closing = self.matching(index, 1) if word in OPENING else index
+            if closing is None:
+                break
+            end, index = self.tokens[closing][1], closing + 1
+        return end
 
-    def run(self, *words):
-        """"" when the command succeeds, else "fails" or "hangs"."""
-        try:
-            done = subprocess.run(words, cwd=ROOT, capture_output=True, check=False,
-                                  timeout=self.limits.get(words, self.TRUSTED_SECONDS))
-        except subprocess.TimeoutExpired:
-            return "hangs"
-        return "fails" if done.returncode else ""
-
-    def steps(self, library):
-        """(target to build, name, command) of the tests that see a source of the library, in the order in which they
-        are run. Each stops at its first failure."""
-        tests, cleave = self.build / "tests", self.build / "cleave"
-        every = [("core_tests", "core_tests", (tests / "core_tests", "--abort")),
-                 ("formats_tests", "formats_tests", (tests / "formats_tests", "--abort")),
-                 ("pt2_tests", "pt2_tests", (tests / "pt2_tests", "--abort")),
-                 ("cases_runner", "compact cases",
-                  (ROOT / "tests/cases/run_cases.sh", tests / "cases_runner", ROOT / "tests/cases/compact.jsonl.gz")),
-                 ("cleave", "golden", (sys.executable, ROOT / "tests/golden/run.py", cleave, "--abort"))]
-        return every[{"core": 0, "formats": 1, "cli": 4}[library]:]
-
-    def whole_commands(self, path):
-        """The ctest command for the source's folder."""
-        place = str(path.relative_to(ROOT))
-        pattern = next(names for folder, names in WHOLE_COMMANDS if place.startswith(folder))
-        return ("ctest", "--test-dir", self.build, "--stop-on-failure", "--timeout", "600", "-j2", "-R", pattern)
-
-    def build_all(self):
-        for target in self.TARGETS:
-            if not self.make(target):
-                sys.exit(f"{target} does not build")
-
-    def check_baseline(self, paths):
-        whole = dict.fromkeys(self.whole_commands(path) for path in paths)
-        patterns = "|".join(command[-1] for command in whole)
-        self.limits = dict.fromkeys(whole, self.MOST_SECONDS)
-        for words in [words for _, _, words in self.steps("core")] + [(*next(iter(whole))[:-1], patterns)]:
-            begin = time.monotonic()
-            self.limits[words] = self.MOST_SECONDS
-            if self.run(*words):
-                sys.exit(f"fails without a change: {' '.join(map(str, words))}")
-            self.limits[words] = max(self.LEAST_SECONDS, 10 * (time.monotonic() - begin))
-
-    def notices(self, path):
-        """What noticed the mutant in the source; "" when nothing does, None when it does not compile."""
-        if not self.make(self.own_tests(path)):
+    def chosen(self, number, offset, old, new):
+        """(begin, end, text) of the choice between what stands there and the mutant."""
+        on = f"cleave_mutants::on({number})"
+        end = offset + len(old)
+        if old in ("true", "false"):
+            return offset, end, f"(!{on})" if old == "true" else f"({on})"
+        if old in ("continue", "break"):
+            return offset, end + 1, f"{{ if ({on}) {{ {new}; }} {old}; }}"
+        index = self.at[offset] if offset in self.at else -1
+        if old in ("++", "--"):
+            found = re.compile(r"\w+(?:(?:\.|->|::)\w+|\[[^][]*\]|\([^()]*\))*").match(self.text, end)
+            begin, end = offset, found.end()
+            was = self.text[end - len(found.group()):end]
+            return begin, end, f"({on} ? {new}{was} : {old}{was})"
+        if index < 0:
             return None
-        noticed = "" if self.is_whole else self.programs_notice(path)
-        return noticed or ("" if self.is_brief else self.whole_commands_notice(path))
-
-    @staticmethod
-    def own_tests(path):
-        library = path.relative_to(ROOT).parts[0]
-        return "cleave" if library == "cli" else f"{library}_tests"
-
-    def programs_notice(self, path):
-        """What of the programs of tests notices, and of the golden tests; "" when nothing does."""
-        library, own_tests = path.relative_to(ROOT).parts[0], self.own_tests(path)
-        if library != "cli" and list((ROOT / "tests").rglob(f"{path.stem}_test.cc")):
-            own = f"[#{path.stem}_test]"
-            how = self.run(self.build / "tests" / own_tests, "-#", own)
-            if how:
-                return f"{own_tests} {own} {how}"
-        for target, name, words in self.steps(library):
-            if self.make(target):
-                how = self.run(*words)
-                if how:
-                    return f"{name} {how}"
-        return ""
-
-    def whole_commands_notice(self, path):
-        """What of the other tests of whole commands notices; "" when nothing does."""
-        whole = self.whole_commands(path)
-        self.limits.setdefault(whole, self.MOST_SECONDS)
-        if not all(self.make(target) for target in self.TARGETS):
-            return ""
-        how = self.run(*whole)
-        return f"ctest -R '{whole[-1]}' {how}" if how else ""
+        begin, end = self.left(index, LEVEL[old] - (LEVEL[old] == ASSIGNMENT)), self.right(index, LEVEL[old])
+        left, right = self.text[begin:offset], self.text[offset + len(old):end]
+        if old in ("+", "+=") and '"' in re.sub(r"\([^()]*\)", "", left + right):
+            return None  # text, of which nothing is subtracted
+        return begin, end, f"({on} ? ({left}{new}{right}) : ({left}{old}{right}))"
 
 
-def survivors_in(log):
-    """The mutants that the log says survive, as shown() words them."""
-    return set(re.findall(r"^\d+: SURVIVES: (\S+\n  - .*\n  \+ .*)$", Path(log).read_text(encoding="utf-8"), re.M))
+def changed(text, choices):
+    """The text with the choices made, and the line of each. None stand within another."""
+    for begin, end, choice in sorted(choices, reverse=True):
+        text = text[:begin] + choice + text[end:]
+    return text
 
 
 def shown(path, text, offset, old, new):
     line = text.count("\n", 0, offset) + 1
     begin, end = text.rfind("\n", 0, offset) + 1, text.find("\n", offset)
-    changed = text[begin:offset] + new + text[offset + len(old):end]
-    return f"{path.relative_to(ROOT)}:{line}\n  - {text[begin:end].strip()}\n  + {changed.strip()}"
+    after = text[begin:offset] + new + text[offset + len(old):end]
+    return f"{path.relative_to(ROOT)}:{line}\n  - {text[begin:end].strip()}\n  + {after.strip()}"
+
+
+class Sample:
+    """The mutants of a seed: (path, mutant, choice) by number; what does not compile goes."""
+
+    def __init__(self, build, mutants, count):
+        self.build, self.switch = build, build / "mutants.h"
+        self.mutants, self.gone = {}, 0
+        self.kept, known, taken = {}, {}, {}
+        for path, mutant in mutants:
+            if len(self.mutants) == count:
+                break
+            source = known.setdefault(path, Source(path))
+            choice = source.chosen(len(self.mutants), *mutant)
+            if choice is None or any(choice[0] < end and begin < choice[1] for begin, end in taken.get(path, [])):
+                self.gone += 1
+                continue
+            taken.setdefault(path, []).append(choice[:2])
+            self.mutants[len(self.mutants)] = (path, mutant, choice)
+
+    @staticmethod
+    def put(path, text):
+        """Writes the file, unless it holds just that: what is as it was is not built again."""
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+    def write(self, path):
+        text = self.kept[path]
+        choices = [choice for at, _, choice in self.mutants.values() if at == path]
+        if choices:
+            text = f'#include "{self.switch}"\n#line 1\n' + changed(text, choices)
+        self.put(path, text)
+
+    def restore(self):
+        for path, text in self.kept.items():
+            self.put(path, text)
+
+    def make(self, *targets):
+        """Lines of what ninja says; empty when all is built."""
+        done = subprocess.run(["ninja", "-k0", "-C", str(self.build), *targets], capture_output=True, text=True, check=False)
+        return [] if done.returncode == 0 else done.stdout.splitlines()
+
+    def compile(self):
+        """Builds all; mutants in lines that do not compile are left out, until all compile."""
+        self.put(self.switch, SWITCH.replace("COUNT", str(len(self.mutants) + 1)))
+        self.kept = {path: path.read_text(encoding="utf-8") for path, _, _ in self.mutants.values()}
+        for path in self.kept:
+            self.write(path)
+        while True:
+            said = self.make()
+            if not said:
+                return
+            faults = {(found[1], int(found[2])) for line in said
+                      if (found := re.match(r"(?:.*?/)?((?:core|formats|cli)/\S+?\.cc):(\d+):\d+: (?:fatal )?error", line))}
+            bad = [number for number, (path, _, choice) in self.mutants.items()
+                   if any(str(path.relative_to(ROOT)) == at and self.covers(number, line) for at, line in faults)]
+            if not bad:
+                sys.exit("does not build:\n" + "\n".join(said[-40:]))
+            for number in bad:
+                print(f"does not compile: {self.words(number)}", flush=True)
+            for path in {self.mutants.pop(number)[0] for number in bad}:
+                self.write(path)
+            self.gone += len(bad)
+
+    def covers(self, number, line):
+        """Whether the mutant stands in that line of the changed source."""
+        path, _, choice = self.mutants[number]
+        text = self.kept[path]
+        before = sum(other[2].count("\n") - text.count("\n", other[0], other[1])
+                     for at, _, other in self.mutants.values() if at == path and other[0] < choice[0])
+        first = text.count("\n", 0, choice[0]) + 1 + before
+        return first <= line <= first + choice[2].count("\n")
+
+    def words(self, number):
+        path, mutant, _ = self.mutants[number]
+        return shown(path, self.kept.get(path) or path.read_text(encoding="utf-8"), *mutant)
+
+
+class Test:
+    """A test of ctest, or one golden file."""
+
+    def __init__(self, name, command, properties, build):
+        self.name, self.command = name, command
+        self.folder = properties.get("WORKING_DIRECTORY", str(build))
+        self.environment = dict(word.split("=", 1) for word in properties.get("ENVIRONMENT", []))
+        self.patterns = [re.compile(word) for word in properties.get("PASS_REGULAR_EXPRESSION", [])]
+        self.skip = properties.get("SKIP_RETURN_CODE", 77)
+        self.seconds, self.reached, self.limit = 0.0, frozenset(), 900.0
+
+    def run(self, mutant=-1, reached=None):
+        """"" when the test passes, else "fails", "hangs" or "skips"."""
+        environment = dict(os.environ, CLEAVE_MUTANT=str(mutant), **self.environment)
+        if reached:
+            environment["CLEAVE_REACHED"] = reached
+        begin = time.monotonic()
+        with subprocess.Popen(["prlimit", f"--data={MOST_BYTES}", *self.command], cwd=self.folder, env=environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              start_new_session=True) as process:
+            try:
+                said, _ = process.communicate(timeout=self.limit)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+                return "hangs"
+        self.last = time.monotonic() - begin
+        if self.patterns:
+            return "" if any(pattern.search(said.decode("utf-8", "replace")) for pattern in self.patterns) else "fails"
+        if process.returncode == self.skip:
+            return "skips"
+        return "fails" if process.returncode else ""
+
+
+def tests_of(build, without):
+    """The tests of ctest, golden files each by itself, without those that are labelled slow."""
+    said = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"], capture_output=True, check=True)
+    found = []
+    for test in json.loads(said.stdout)["tests"]:
+        properties = {row["name"]: row["value"] for row in test.get("properties", [])}
+        command = test.get("command", [])
+        if not command or "slow" in properties.get("LABELS", []) or (without and re.search(without, test["name"])):
+            continue
+        golden = [at for at, word in enumerate(command) if word.endswith("golden/run.py")]
+        if golden:  # the files follow the program
+            begin, end = command[:golden[0] + 2], command[golden[0] + 2:]
+            found += [Test(f"golden {path.parent.name}/{path.stem}", [*begin, str(path), *end], properties, build)
+                      for path in sorted((ROOT / "tests" / "golden").glob("*/*.golden"))]
+        else:
+            found.append(Test(test["name"], command, properties, build))
+    return found
+
+
+def baseline(tests, count, threads):
+    """Runs each test without a mutant; keeps those that pass, with what they reach and how long they take."""
+    def look(test):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(bytes(count + 1))
+            file.flush()
+            how = test.run(reached=file.name)
+            test.seconds = getattr(test, "last", 0.0)
+            test.limit = max(20.0, 10 * test.seconds)
+            marks = Path(file.name).read_bytes()
+        test.reached = frozenset(number for number in range(count) if marks[number])
+        return how
+    with ThreadPoolExecutor(threads) as pool:
+        hows = list(pool.map(look, sorted(tests, key=lambda test: not test.name.startswith("golden"))))
+    tests = sorted(tests, key=lambda test: not test.name.startswith("golden"))
+    for test, how in zip(tests, hows, strict=True):
+        if how in ("fails", "hangs"):
+            print(f"{how} without a mutant: {test.name}", flush=True)
+    return [test for test, how in zip(tests, hows, strict=True) if not how]
+
+
+def notices(tests, mutant, seconds, threads):
+    """What test notices the mutant, "" when none does; and how many were run of how many that reach it."""
+    spent, ran, found = 0.0, 0, []
+
+    def attempt(test):
+        if found:
+            return
+        how = test.run(mutant)
+        if how in ("fails", "hangs") and not test.run():
+            found.append(f"{test.name} {how}")
+
+    tests = sorted(tests, key=lambda test: test.seconds)
+    chosen = []
+    for test in tests:
+        spent += test.seconds / threads
+        if spent > seconds:
+            break
+        chosen.append(test)
+        ran += 1
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(attempt, chosen))
+    return found[0] if found else "", ran
+
+
+def is_constant(sample, number):
+    """Whether the mutant stands in what the compiler works out."""
+    path, (offset, _, _), _ = sample.mutants[number]
+    text = sample.kept[path]
+    heads = list(re.finditer(r"^[^\s}/#].*$", text[:offset], re.M))
+    line = text[text.rfind("\n", 0, offset) + 1:text.find("\n", offset)]
+    return any("constexpr" in words for words in (line, heads[-1].group() if heads else ""))
+
+
+def alone(sample, number, tests, threads):
+    """What notices a mutant of a constant, which is built by itself; "" when nothing does, None when it does not
+    compile."""
+    path, (offset, old, new), _ = sample.mutants[number]
+    text = sample.kept[path]
+    path.write_text(text[:offset] + new + text[offset + len(old):], encoding="utf-8")
+    try:
+        if sample.make("cleave", "core_tests", "formats_tests", "pt2_tests", "cases_runner"):
+            return None
+        quick = [test for test in tests if test.seconds < 5]
+        with ThreadPoolExecutor(threads) as pool:
+            found = []
+
+            def attempt(test):
+                if not found and test.run() in ("fails", "hangs"):
+                    found.append(test.name)
+            list(pool.map(attempt, sorted(quick, key=lambda test: test.seconds)))
+        return f"{found[0]} fails" if found else ""
+    finally:
+        sample.write(path)
+        time.sleep(1.1)  # a compiler cache keeps nothing of a source that is as new as its object
+        sample.make()
+
+
+def try_all(sample, options, threads):
+    """(mutants that no test notices, mutants tried), each printed as soon as it is known."""
+    tests = baseline(tests_of(sample.build, options.without), options.count, threads)
+    print(f"{len(tests)} tests pass without a mutant, in {sum(test.seconds for test in tests):.0f} s", flush=True)
+    survivors = tried = 0
+    for number in list(sample.mutants):
+        reaching = [test for test in tests if number in test.reached]
+        ran = 0
+        if not reaching and is_constant(sample, number):
+            noticed = alone(sample, number, tests, threads)
+            if noticed is None:
+                continue
+        else:
+            noticed, ran = notices(reaching, number, options.seconds, threads)
+        tried += 1
+        survivors += not noticed
+        how = noticed or f"SURVIVES {ran} of {len(reaching)} tests that reach it"
+        print(f"{tried}: {how}: {sample.words(number)}", flush=True)
+    return survivors, tried
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build")
-    parser.add_argument("--count", type=int, default=200)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="*")
-    parser.add_argument("--share", default="1/1")
-    parser.add_argument("--skip", type=int, default=0)
-    parser.add_argument("--again", metavar="LOG")
-    parser.add_argument("--trust", action="store_true")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--brief", action="store_true")
-    which.add_argument("--whole", action="store_true")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--without", default="")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
-    trial = Trial(options.build, options.brief, options.whole)
-    share, of = map(int, options.share.split("/"))
-    mutants = draw(sources(options.only), options.seed)[options.skip:][share - 1::of]
-    if options.again:
-        wanted = survivors_in(options.again)
-        mutants = [(path, mutant) for path, mutant in mutants
-                   if shown(path, path.read_text(encoding="utf-8"), *mutant) in wanted]
-    if not options.list:
-        trial.build_all()
-    if not options.list and not options.trust:
-        trial.check_baseline([path for path, _ in mutants[:options.count]])
-    tried, survivors = 0, []
-    for path, (offset, old, new) in mutants:
-        if tried == options.count:
-            break
-        text = path.read_text(encoding="utf-8")
-        words = shown(path, text, offset, old, new)
-        if options.list:
-            print(words)
-            tried += 1
-            continue
-        try:
-            path.write_text(text[:offset] + new + text[offset + len(old):], encoding="utf-8")
-            noticed = trial.notices(path)
-        finally:
-            path.write_text(text, encoding="utf-8")
-            time.sleep(1.1)  # a compiler cache keeps nothing of a source that is as new as its object
-        if noticed is None:
-            continue
-        tried += 1
-        print(f"{tried}: {noticed or 'SURVIVES'}: {words}", flush=True)
-        if not noticed:
-            survivors.append(words)
+    threads = (os.cpu_count() or 1)
+    sample = Sample(options.build.resolve(), draw(sources(options.only), options.seed), options.count)
     if options.list:
+        print("\n".join(sample.words(number) for number in sample.mutants))
         return
-    print(f"{tried} mutants, {tried - len(survivors)} noticed, {len(survivors)} survive")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
+    try:
+        sample.compile()
+        print(f"{len(sample.mutants)} mutants are built, {sample.gone} are left out", flush=True)
+        survivors, tried = try_all(sample, options, threads)
+    finally:
+        sample.restore()
+    print(f"{tried} mutants, {tried - survivors} noticed, {survivors} survive")
     sys.exit(1 if survivors or not tried else 0)
 
 
