@@ -68,7 +68,7 @@ CORE_ML = [{"op": "Slice", "where": "out[0].elements == 0", "why": "the slice is
            *({"op": "*::*", "where": f"max(in[{i}].dim) > 16384", "why": "Core ML does not load models with a dim above 16384"}
              for i in range(3))]
 # Builders that refuse more than 4 dims; the others do not look.
-UP_TO_4 = ["Concat", "Gather", "Reshape", "Sigmoid", "Slice", "Transpose"]
+UP_TO_4 = ["Concat", "Gather", "Gemm", "Reshape", "Sigmoid", "Slice", "Transpose"]
 # Of gemm_op_builder.cc, and IsSupportedBatchMatMul() of op_builder_helpers.cc: both 2-D and B known, or a batch of equal dims.
 MAT_MUL_OF_NNAPI = [
     {"op": "MatMul", "where": where, "why": why}
@@ -78,6 +78,17 @@ MAT_MUL_OF_NNAPI = [
         (" or ".join(f"(in[0].rank > {axis + 2} and in[0].dim[{axis}] != in[1].dim[{axis}])" for axis in range(4)),
          "A and B must have the same dims but for the last two"))
 ]  # fmt: skip
+# Of the gemm_op_builder.cc of each: A * B + C, the bias a row that the graph holds, or of NNAPI is given.
+GEMM = [
+    {"op": "Gemm", "where": where, "why": why}
+    for where, why in (
+        ("in[0].rank != 2 or in[1].rank != 2", "A and B must be 2D"),
+        ("attr.transA != 0 or attr.alpha != 1 or attr.beta != 1", "transA must be 0, alpha and beta 1"),
+        ("in[2].given and (in[2].rank == 0 or in[2].elements != out[0].dim[1])", "C must be a row"))
+]  # fmt: skip
+GEMM_OF_CORE_ML = [*GEMM, {"op": "Gemm", "where": "in[2].given and not in[2].constant", "why": "C must be a constant"}]
+GEMM_OF_NNAPI = [
+    *GEMM, {"op": "Gemm", "where": "attr.transB == 0 and not in[1].constant", "why": "B must be a constant unless transB is 1"}]
 GENERAL = {
     "coreml": General(
         "coreml/builders/impl/base_op_builder.cc, coreml/builders/helper.cc and the operators' builders", HALF,
@@ -86,20 +97,21 @@ GENERAL = {
          "Shape": {"inputs": [[*HALF, "int32"]]}, "Slice": {"inputs": [[*HALF, "int64"]]},
          "Tile": {"inputs": [[*HALF, "int32", "int64", "bool"]]},
          "Where": {"inputs": [["bool"], HALF, HALF], "unchecked": ""}},
-        {"max_rank": 5}, CORE_ML),
+        {"max_rank": 5}, [*CORE_ML, *GEMM_OF_CORE_ML]),
     "coreml_neuralnetwork": General(
         "coreml/builders/impl/base_op_builder.cc, coreml/builders/helper.cc and the operators' builders", FLOAT,
         {"Cast": {"inputs": [["int64"]], "outputs": [["int32"]], "unchecked": "only behind an ArgMax that is supported"},
          "Gather": {"inputs": [["float32", "int64"]]}, "Slice": {"inputs": [["float32", "int64"]], "unchecked": ""}},
-        {"max_rank": 5}, CORE_ML),
+        {"max_rank": 5}, [*CORE_ML, *GEMM_OF_CORE_ML]),
     "nnapi": General(
         "nnapi/nnapi_builtin/builders/impl/base_op_builder.cc and the operators' builders", FLOAT,
         {"Cast": {"inputs": [FLOAT], "outputs": [["float32", "int32"]]},
+         "Gemm": {"unchecked": ""},
          "DequantizeLinear": {"inputs": [["uint8"]]}, "QuantizeLinear": {"inputs": [FLOAT], "outputs": [["uint8"]]},
          **{op: {"inputs": [["float32", "uint8"]]} for op in ("Concat", "MaxPool", "Resize", "Transpose")},
          **{op: {"inputs": [["uint8"]]} for op in
             ("QLinearAdd", "QLinearAveragePool", "QLinearConv", "QLinearMatMul", "QLinearSigmoid")}},
-        {"input_shape": "static"}, MAT_MUL_OF_NNAPI, (5, UP_TO_4)),
+        {"input_shape": "static"}, [*MAT_MUL_OF_NNAPI, *GEMM_OF_NNAPI], (5, UP_TO_4)),
 }  # fmt: skip
 
 
