@@ -326,7 +326,8 @@ def tile(case):
 def mat_mul(case):
     numbers = case.numbers
     ranks = numbers.choice(((2, 5), (5, 2), (1, 5), (5, 1), (3, 5), (5, 3), (4, 5), (5, 4), (5, 5), (2, 6), (6, 2)))
-    batch, rows, inner, columns = case.shape((4,), 3), *(numbers.randint(1, 4) for _ in range(3))
+    batch = case.shape((4,), 3)
+    rows, inner, columns = (numbers.randint(1, 4) for _ in range(3))
     one, other = (([*batch, *batch][6 - rank:4] if rank < 6 else [2, *batch][-4:]) for rank in ranks)
     one = [inner] if ranks[0] == 1 else [*one, rows, inner]
     other = [inner] if ranks[1] == 1 else [*other, inner, columns]
