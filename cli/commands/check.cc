@@ -50,8 +50,8 @@ class CheckCommand : public Command {
       baseline_ = *std::move(read);
       if (baseline_->is_single && models_.size() * columns_.size() > 1) {
         print_error(escaped_in_quotes(baseline_path_) +
-                    " is one report, for one model and one list; cleave check -o FILE "
-                    "writes a baseline for several");
+                    " is one report, for one model and one list; cleave check -o FILE writes a "
+                    "baseline for several");
         return ExitCode::bad_input;
       }
     }

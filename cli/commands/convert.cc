@@ -124,9 +124,9 @@ class ConvertCommand : public Command {
     if (!read) return refuse(read.error());
     model_ = *std::move(read);
     if (model_->format() != ModelFormat::onnx) {
-      Diagnostic fault = diagnostic_of(model_->source.path(),
-                                       "is no ONNX model: only in ONNX are there sizes and known "
-                                       "values to fill in");
+      Diagnostic fault = diagnostic_of(
+          model_->source.path(),
+          "is no ONNX model: only in ONNX are there sizes and known values to fill in");
       fault.notes.emplace_back("-o FILE.json writes the model as native JSON");
       return refuse({fault});
     }
@@ -158,10 +158,9 @@ class ConvertCommand : public Command {
                     " any more: it is left out");
     }
     if (is_whole) return ExitCode::done;
-    return refuse(Diagnostics{
-        diagnostic_of(model.source.path(),
-                      "an output of the model is one of its inputs, or known before it runs: "
-                      "it would be lost")});
+    return refuse(Diagnostics{diagnostic_of(
+        model.source.path(),
+        "an output of the model is one of its inputs, or known before it runs: it would be lost")});
   }
 
   void report() const {

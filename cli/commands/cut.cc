@@ -266,11 +266,11 @@ class CutCommand : public Command {
     if (!written) return refuse(written.error());
     Diagnostics faults;
     for (const ValueId input : written->untyped) {
-      faults.push_back(fault_in(model,
-                                "the piece would read " + name_of(model, input) +
-                                    ", whose type is not known: ONNX Runtime would not load it",
-                                "begin at another tensor, or state its type in the model's "
-                                "value_info"));
+      faults.push_back(
+          fault_in(model,
+                   "the piece would read " + name_of(model, input) +
+                       ", whose type is not known: ONNX Runtime would not load it",
+                   "begin at another tensor, or state its type in the model's value_info"));
     }
     return faults.empty() ? ExitCode::done : refuse(faults);
   }

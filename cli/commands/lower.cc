@@ -57,9 +57,8 @@ class LowerCommand : public Command {
   ExitCode run() override {
     if (!deny_out_.empty() && !has_one_list()) {
       print_error(
-          "--deny-out extends one list, and several are given: give one -s, a file with the "
-          "rules of all, or -o DIR instead of --deny-out: its lowering.json has what was "
-          "learned");
+          "--deny-out extends one list, and several are given: give one -s, a file with the rules "
+          "of all, or -o DIR instead of --deny-out: its lowering.json has what was learned");
       return ExitCode::usage;
     }
     if (const auto fault = check_outputs(); !fault) {

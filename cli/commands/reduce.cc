@@ -82,9 +82,8 @@ class ReduceCommand : public Command {
     auto nodes = read_node_list(nodes_, model.graph);
     if (!nodes) return refuse(nodes.error());
     if (!find_detour(model.graph, *nodes)) return *std::move(nodes);
-    return refuse({diagnostic_of(nodes_,
-                                 "a path leaves these nodes and comes back: they cannot "
-                                 "be one piece")});
+    return refuse({diagnostic_of(
+        nodes_, "a path leaves these nodes and comes back: they cannot be one piece")});
   }
 
   Result<std::vector<NodeId>, ExitCode> nodes_of_partition(const MeasuredModel& measured) const {

@@ -18,10 +18,9 @@ std::optional<WorkFolder> open_work_folder() {
 
 bool is_for_compilers(const LoadedModel& model, const std::string& path) {
   if (PieceCutter::can_cut(model.format())) return true;
-  refuse(
-      {diagnostic_of(path,
-                     "is native JSON: compilers take pieces of ONNX, torch.export and TensorFlow "
-                     "Lite models")});
+  refuse({diagnostic_of(
+      path,
+      "is native JSON: compilers take pieces of ONNX, torch.export and TensorFlow Lite models")});
   return false;
 }
 

@@ -39,6 +39,12 @@ std::string range_text(const Option& option) {
   return " from " + least + " to " + text_of(option.more.most);
 }
 
+// " is not a share from 0 to 1: did you mean 95%?"
+std::string share_refusal(const std::string& text) {
+  return " is not a share from 0 to 1: " +
+         (parse_share(text + "%") ? "did you mean " + text + "%?" : "write 0.95 or 95%");
+}
+
 // What is wrong with the value; "" where nothing is. NaN is neither below nor above any number.
 std::string refusal_of_value(const Option& option, const std::string& text) {
   const auto is_in_range = [&](std::optional<double> number) {
@@ -70,11 +76,6 @@ std::string refusal_of_value(const Option& option, const std::string& text) {
 }
 
 }  // namespace
-
-std::string share_refusal(const std::string& text) {
-  return " is not a share from 0 to 1: " +
-         (parse_share(text + "%") ? "did you mean " + text + "%?" : "write 0.95 or 95%");
-}
 
 std::string checked_value(const Option& option, const std::string& text) {
   const std::string name(option.name());
@@ -256,9 +257,14 @@ NamedTexts named_texts(const Given& given, const std::string& option,
   return named;
 }
 
+namespace {
+
+// Whether the option only says how lists split.
 bool is_of_lists(const Option& option) {
   return option.is_of_request() && option.group != OptionGroup::model;
 }
+
+}  // namespace
 
 std::optional<ExitCode> refuse_idle(const Given& given, std::span<const std::string_view> more,
                                     const std::string& why, const std::string& instead) {

@@ -52,8 +52,6 @@ struct OptionRefused {
 
 // The value as it is kept: a word in lower case. Throws OptionRefused where its form or its word is wrong.
 std::string checked_value(const Option& option, const std::string& text);
-// " is not a share from 0 to 1: did you mean 95%?"
-std::string share_refusal(const std::string& text);
 
 class Given {
  public:
@@ -122,8 +120,6 @@ using NamedTexts = std::map<std::string, std::string, std::less<>>;
 NamedTexts named_texts(const Given& given, const std::string& option,
                        std::span<const std::string_view> keys);
 
-// Whether the option only says how lists split.
-bool is_of_lists(const Option& option);
 // Refuses the first option that was given that only says how lists split, or is one of `more`: it says nothing to what
 // is asked for, and `why` says why, as "is for a split, and there is no support list". `instead`: what else can be
 // done, as "give -s LIST". nullopt when none was given.
@@ -160,13 +156,11 @@ std::vector<std::string> missing_models(const Given& given);
 using OptionAnswer = std::function<std::string(Commands command, const Option& option)>;
 
 // The arguments, and the file of --config, parsed for one command.
-class CommandLine {
+class CommandLine : Pinned {
  public:
   // `built`: the commands that this program has.
   CommandLine(std::vector<std::string> arguments, Commands built, OptionAnswer answer);
   ~CommandLine();
-  CommandLine(const CommandLine&) = delete;
-  CommandLine& operator=(const CommandLine&) = delete;
 
   // Prints help, a version or an error, with the nearest option or command, where there is nothing to run: the error
   // is the exit code then.

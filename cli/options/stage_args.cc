@@ -21,9 +21,9 @@ void add_sharing(StageBoundaryOptions& options, const std::string& text) {
   const std::size_t equals = text.rfind('=');
   const auto sharing = parse_sharing(equals == text.npos ? text : text.substr(equals + 1));
   if (!sharing || equals == 0) {
-    refuse_option("--shared-params", in_quotes(text) +
-                                         " is neither replicate nor transmit, nor of the form "
-                                         "NAME=transmit");
+    refuse_option(
+        "--shared-params",
+        in_quotes(text) + " is neither replicate nor transmit, nor of the form NAME=transmit");
   }
   if (equals == text.npos) {
     options.sharing = *sharing;

@@ -137,6 +137,13 @@ void print_info(std::string_view message) {
   log_lines(spdlog::level::info, escaped_lines(message));
 }
 
+namespace {
+
+// True unless --quiet is given: see print_info().
+bool is_info_wanted() { return spdlog::should_log(spdlog::level::info); }
+
+// True when a person watches: standard error is a terminal that can erase a line, messages are not
+// turned off, and standard output is not a pipe, whose reader may draw on the same terminal.
 bool is_progress_wanted() {
   const char* const terminal = std::getenv("TERM");
   const bool can_erase = terminal != nullptr && std::string_view(terminal) != "dumb";
@@ -145,7 +152,7 @@ bool is_progress_wanted() {
   return can_erase && !is_pipe && ::isatty(STDERR_FILENO) == 1 && is_info_wanted();
 }
 
-bool is_info_wanted() { return spdlog::should_log(spdlog::level::info); }
+}  // namespace
 
 void set_up_terminal(const TerminalOptions& options) {
   g_options = options;

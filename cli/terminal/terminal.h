@@ -67,12 +67,6 @@ void print_warning(std::string_view message);
 // Prints a line for people on standard error, unless --quiet is given.
 void print_info(std::string_view message);
 
-// True when a person watches: standard error is a terminal that can erase a line, messages are not
-// turned off, and standard output is not a pipe, whose reader may draw on the same terminal.
-bool is_progress_wanted();
-// True unless --quiet is given: see print_info().
-bool is_info_wanted();
-
 // The least important messages that are printed on standard error.
 enum class LogLevel { debug, info, warning, error };
 
@@ -99,13 +93,11 @@ enum class InLog : std::uint8_t { nothing, lines };
 // Shows the progress that its observer receives, and erases it when it goes out of scope; nothing
 // else may be printed before that. Shows no bar when standard error is not a terminal that can erase, or while
 // standard output is a pipe, whose reader may draw on the same terminal; nothing at all with --quiet.
-class ProgressBar {
+class ProgressBar : Pinned {
  public:
   // `subject` is what the work is done on, such as a file's name; may be empty.
   explicit ProgressBar(std::string subject, InLog in_log = InLog::nothing);
   ~ProgressBar();
-  ProgressBar(const ProgressBar&) = delete;
-  ProgressBar& operator=(const ProgressBar&) = delete;
 
   // Refers to this object; empty when there is nothing to show.
   Progress observer();

@@ -22,6 +22,13 @@
 
 namespace cleave {
 
+// What is neither copied nor moved.
+struct Pinned {
+  Pinned() = default;
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+};
+
 // Each item once, in order.
 template <class T>
 void sort_unique(std::vector<T>& items) {

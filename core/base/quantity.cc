@@ -53,6 +53,9 @@ bool is_bare_number(std::string_view text) {
   return quantity && quantity->unit.empty();
 }
 
+namespace {
+
+// "", "k", "M", ... "P" are powers of 1000; "Ki", "Mi", ... are powers of 1024.
 std::optional<std::uint64_t> prefix_factor(std::string_view prefix) {
   if (prefix.empty()) return 1;
   constexpr std::string_view kLetters = "kMGTP";
@@ -69,6 +72,8 @@ std::optional<std::uint64_t> prefix_factor(std::string_view prefix) {
   for (std::size_t i = 0; i < power; ++i) factor *= step;
   return factor;
 }
+
+}  // namespace
 
 std::optional<double> parse_duration(std::string_view text) {
   // Divided by what a second has of the unit, 100us and 0.1ms are the same number; times 1e-6 they are not.

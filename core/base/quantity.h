@@ -29,9 +29,6 @@ std::optional<Quantity> parse_quantity(std::string_view text);
 // True for a number without a unit.
 bool is_bare_number(std::string_view text);
 
-// "", "k", "M", ... "P" are powers of 1000; "Ki", "Mi", ... are powers of 1024.
-std::optional<std::uint64_t> prefix_factor(std::string_view prefix);
-
 // Parses a duration into seconds: `12ms`, `300us`, `1.5s`, `2min`. nullopt for other units.
 std::optional<double> parse_duration(std::string_view text);
 

@@ -15,12 +15,12 @@
 
 namespace cleave {
 
-std::vector<std::string_view> split_at(std::string_view text, char separator) {
+std::vector<std::string_view> split_at(std::string_view text, std::string_view separator) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(separator), text.size());
     parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    text.remove_prefix(std::min(end + separator.size(), text.size()));
   }
   return parts;
 }

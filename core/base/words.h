@@ -35,7 +35,21 @@ inline std::string_view trimmed(std::string_view text) {
 }
 
 // The parts of a text that each separator ends: a last one may be without.
-std::vector<std::string_view> split_at(std::string_view text, char separator);
+std::vector<std::string_view> split_at(std::string_view text, std::string_view separator);
+inline std::vector<std::string_view> split_at(std::string_view text, char separator) {
+  return split_at(text, std::string_view(&separator, 1));
+}
+
+// "a, b or c"
+template <class Words>
+std::string alternatives_text(const Words& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += words[i];
+  }
+  return text;
+}
 
 // ---- letters ----
 //

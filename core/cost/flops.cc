@@ -150,6 +150,10 @@ Count flops_per_input(const NodeView& node, double number) {
   return node.elements(node.input(0, "input")) * number;
 }
 
+namespace {
+
+// The larger of input and output, for each tensor but the first: torch.max of one tensor reduces
+// it, of two is elementwise, as is ONNX's Max of many.
 Count flops_of_variadic(const NodeView& node, double) {
   Count largest = node.elements(node.output());
   double tensors = 0;
@@ -162,6 +166,8 @@ Count flops_of_variadic(const NodeView& node, double) {
   }
   return largest * std::max(tensors - 1, 1.0);
 }
+
+}  // namespace
 
 Count flops_of_convolution(const NodeView& node, double number) {
   // aten.convolution: (input, weight, bias, stride, padding, dilation, transposed, ...)
@@ -185,6 +191,10 @@ Count flops_of_product(const NodeView& node, double number) {
   return node.elements(node.output()) * node.dim_from_end(left, summed) * 2;
 }
 
+namespace {
+
+// One product for each combination of all indices of the equation, and one sum; each further factor
+// adds one product.
 Count flops_of_einsum(const NodeView& node, double) {
   const std::string equation = without_spaces(node.text({"equation", "arg0"}));
   std::string_view terms = std::string_view(equation).substr(0, equation.find("->"));
@@ -200,6 +210,9 @@ Count flops_of_einsum(const NodeView& node, double) {
   return sizes.combinations() * factors;
 }
 
+// Two products and a softmax, without projections. Query, key and value are inputs 0, 1 and 2, each
+// [B, heads, S, E], or [B, S, heads x E] with the number of heads in an attribute. `number` is the
+// position of the key's past, [B, heads, P, E], which is put before the key; 0: there is none.
 Count flops_of_attention(const NodeView& node, double number) {
   const auto query = node.input(0, "query");
   const auto output = node.output();
@@ -214,6 +227,7 @@ Count flops_of_attention(const NodeView& node, double number) {
   return products + scores * 5;
 }
 
+// torch.nn.MultiheadAttention: input and output projections of E x E around the attention.
 Count flops_of_multihead_attention(const NodeView& node, double) {
   const auto query = node.input(0, "query");
   const auto key = node.input(1, "key");
@@ -230,6 +244,8 @@ Count flops_of_multihead_attention(const NodeView& node, double) {
   return projections + node.elements(query) * keys * 4 + scores * 5;
 }
 
+// com.microsoft Attention, QAttention: input [B, S, I], weights [I, 3 x hidden]; `number`: position
+// of the past, [2, B, heads, P, E].
 Count flops_of_packed_attention(const NodeView& node, double number) {
   const auto input = node.input(0);
   const auto past = node.input(static_cast<std::uint32_t>(number));
@@ -241,8 +257,6 @@ Count flops_of_packed_attention(const NodeView& node, double number) {
   return projections + node.elements(node.output()) * keys * 4 + scores * 5;
 }
 
-namespace {
-
 // The FLOPs of one step of one hidden unit beyond products and bias. LSTM: five activations, f * c
 // + i * g, and the product with o; GRU: three activations, the product with r, (1 - z) * n + z * h.
 double flops_of_gates(double gates) {
@@ -250,8 +264,9 @@ double flops_of_gates(double gates) {
   return gates == 3 ? 8 : 1;
 }
 
-}  // namespace
-
+// Each weight of all gates and directions is used once in each step of each sample, and so is each
+// bias; the gates of each hidden unit are activated and combined. `number` is the number of gates:
+// 1 for an RNN, 3 for a GRU, 4 for an LSTM.
 Count flops_of_recurrence(const NodeView& node, double number) {
   const auto input = node.input(0, "input");
   const Count steps = node.elements(input) / node.dim_from_end(input, 1);
@@ -282,6 +297,8 @@ Count flops_of_recurrence(const NodeView& node, double number) {
   return steps * (weights * 2 + bias + units * flops_of_gates(number));
 }
 
+}  // namespace
+
 Count flops_of_pooling(const NodeView& node, double) {
   const auto kernel = node.integers({"kernel_shape", "kernel_size", "arg1"});
   if (kernel.empty()) return std::nullopt;
@@ -304,9 +321,14 @@ Count flops_of_resize(const NodeView& node, double number) {
   return flops_per_output(node, std::pow(side, static_cast<double>(rank - 2)));
 }
 
+namespace {
+
+// A sum of rows of the table: one addition for each element of each row.
 Count flops_of_embedding_bag(const NodeView& node, double) {
   return node.elements(node.input(0, "input")) * node.dim_from_end(node.weight(1, 2), 1);
 }
+
+}  // namespace
 
 Count flops_of_suppression(const NodeView& node, double) {
   // Comparing two boxes takes 4 corners, 2 sides, 2 areas, 2 sums, a quotient and a comparison.
@@ -348,20 +370,18 @@ constexpr std::array kFormulaTable = {
     FlopsRow{"qlinearconv nhwcqlinearconv", {flops_of_convolution, 3}},
     FlopsRow{"convtranspose convtranspose1d convtranspose2d convtranspose3d",
              {flops_of_transposed_convolution, 1}},
-    FlopsRow{
-        "matmul mm bmm mv dot fusedmatmul transposematmul matmulinteger qlinearmatmul "
-        "dynamicquantizematmul matmulintegertofloat linear nondynamicallyquantizablelinear "
-        "matmulnbits matmulbnb4 matmulfpq4 fusedmatmulactivation gemmfastgelu gemm fusedgemm qgemm "
-        "gemmfloat8",
-        {flops_of_product, 0}},
+    FlopsRow{"matmul mm bmm mv dot fusedmatmul transposematmul matmulinteger qlinearmatmul "
+             "dynamicquantizematmul matmulintegertofloat linear nondynamicallyquantizablelinear "
+             "matmulnbits matmulbnb4 matmulfpq4 fusedmatmulactivation gemmfastgelu gemm fusedgemm "
+             "qgemm gemmfloat8",
+             {flops_of_product, 0}},
     FlopsRow{"addmm baddbmm addmv", {flops_of_product, 1}},
     FlopsRow{"einsum", {flops_of_einsum}},
     FlopsRow{"outer ger kron", {flops_per_output, 1}},
-    FlopsRow{
-        "scaleddotproductattention scaleddotproductattentionmath scaleddotproductflashattention "
-        "scaleddotproductflashattentionforcpu scaleddotproductefficientattention "
-        "scaleddotproductcudnnattention flexattention",
-        {flops_of_attention, 0}},
+    FlopsRow{"scaleddotproductattention scaleddotproductattentionmath "
+             "scaleddotproductflashattention scaleddotproductflashattentionforcpu "
+             "scaleddotproductefficientattention scaleddotproductcudnnattention flexattention",
+             {flops_of_attention, 0}},
     FlopsRow{"attention+onnx", {flops_of_attention, 4}},
     FlopsRow{"multiheadattention+onnx", {flops_of_attention, 6}},
     FlopsRow{"groupqueryattention", {flops_of_attention, 3}},
@@ -373,26 +393,23 @@ constexpr std::array kFormulaTable = {
     FlopsRow{"rnn rnncell rnntanh rnnrelu rnntanhcell rnnrelucell", {flops_of_recurrence, 1}},
     FlopsRow{"gru grucell", {flops_of_recurrence, 3}},
     FlopsRow{"lstm lstmcell dynamicquantizelstm", {flops_of_recurrence, 4}},
-    FlopsRow{
-        "maxpool maxpool1d maxpool2d maxpool3d averagepool avgpool1d avgpool2d avgpool3d lppool "
-        "lppool1d lppool2d qlinearaveragepool nhwcmaxpool",
-        {flops_of_pooling}},
-    FlopsRow{
-        "globalaveragepool globalmaxpool globallppool qlinearglobalaveragepool adaptiveavgpool1d "
-        "adaptiveavgpool2d adaptiveavgpool3d adaptivemaxpool1d adaptivemaxpool2d "
-        "adaptivemaxpool3d reducesum reducemean reducemax reducemin reduceprod reducel1 argmax "
-        "argmin cumsum cumprod logcumsumexp prod amax amin all any nansum nanmean "
-        "qlinearreducemean col2im fold topk nonzero argwhere",
-        {flops_per_input, 1}},
+    FlopsRow{"maxpool maxpool1d maxpool2d maxpool3d averagepool avgpool1d avgpool2d avgpool3d "
+             "lppool lppool1d lppool2d qlinearaveragepool nhwcmaxpool",
+             {flops_of_pooling}},
+    FlopsRow{"globalaveragepool globalmaxpool globallppool qlinearglobalaveragepool "
+             "adaptiveavgpool1d adaptiveavgpool2d adaptiveavgpool3d adaptivemaxpool1d "
+             "adaptivemaxpool2d adaptivemaxpool3d reducesum reducemean reducemax reducemin "
+             "reduceprod reducel1 argmax argmin cumsum cumprod logcumsumexp prod amax amin all any "
+             "nansum nanmean qlinearreducemean col2im fold topk nonzero argwhere",
+             {flops_per_input, 1}},
     FlopsRow{"nonmaxsuppression", {flops_of_suppression}},
     FlopsRow{"mseloss l1loss", {flops_per_input, 3}},
     FlopsRow{"crossentropyloss crossentropy softmaxcrossentropyloss", {flops_per_input, 5}},
     FlopsRow{"reducel2 reducesumsquare reducelogsum norm linalgnorm dropoutgrad",
              {flops_per_input, 2}},
-    FlopsRow{
-        "reducelogsumexp logsumexp lpnormalization normalize meanvariancenormalization var std "
-        "varmean stdmean",
-        {flops_per_input, 4}},
+    FlopsRow{"reducelogsumexp logsumexp lpnormalization normalize meanvariancenormalization var "
+             "std varmean stdmean",
+             {flops_per_input, 4}},
     FlopsRow{"max min sum mean maximum minimum addn", {flops_of_variadic}},
     FlopsRow{"batchnorm batchnorm1d batchnorm2d batchnorm3d batchnormalization syncbatchnorm "
              "frozenbatchnorm2d",
@@ -415,22 +432,19 @@ constexpr std::array kFormulaTable = {
     FlopsRow{"gridsample gridsampler upsamplingbilinear2d upsamplebilinear2d",
              {flops_of_resize, 1}},
     FlopsRow{"embeddingbag", {flops_of_embedding_bag}},
-    FlopsRow{
-        "add sub mul div truediv floordiv mod pow neg abs sqrt rsqrt exp expm1 log log1p log2 "
-        "log10 sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc sigmoid "
-        "floor "
-        "ceil round trunc sign reciprocal square relu relu6 leakyrelu prelu rrelu elu selu celu "
-        "gelu quickgelu fastgelu silu swish mish hardswish hardsigmoid hardtanh "
-        "hardshrink softshrink softplus softsign tanhshrink thresholdedrelu threshold logsigmoid "
-        "glu shrink "
-        "clip clamp clampmin clampmax where fill maskedfill equal eq ne lt le gt ge less "
-        "lessorequal greater greaterorequal not and or xor invert logicalnot logicaland logicalor "
-        "logicalxor bitwiseand bitwiseor bitwisenot bitwisexor bitshift bitwiseleftshift "
-        "bitwiserightshift greaterequal lessequal notequal nantonum sgn copysign xlogy "
-        "logaddexp isnan isinf isfinite remainder fmod subtract multiply divide "
-        "truedivide rsub iadd isub imul itruediv qlinearadd qlinearmul qlinearsigmoid "
-        "qlinearleakyrelu qlinearwhere fmax fmin",
-        {flops_per_output, 1}},
+    FlopsRow{"add sub mul div truediv floordiv mod pow neg abs sqrt rsqrt exp expm1 log log1p log2 "
+             "log10 sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc "
+             "sigmoid floor ceil round trunc sign reciprocal square relu relu6 leakyrelu prelu "
+             "rrelu elu selu celu gelu quickgelu fastgelu silu swish mish hardswish hardsigmoid "
+             "hardtanh hardshrink softshrink softplus softsign tanhshrink thresholdedrelu "
+             "threshold logsigmoid glu shrink clip clamp clampmin clampmax where fill maskedfill "
+             "equal eq ne lt le gt ge less lessorequal greater greaterorequal not and or xor "
+             "invert logicalnot logicaland logicalor logicalxor bitwiseand bitwiseor bitwisenot "
+             "bitwisexor bitshift bitwiseleftshift bitwiserightshift greaterequal lessequal "
+             "notequal nantonum sgn copysign xlogy logaddexp isnan isinf isfinite remainder fmod "
+             "subtract multiply divide truedivide rsub iadd isub imul itruediv qlinearadd "
+             "qlinearmul qlinearsigmoid qlinearleakyrelu qlinearwhere fmax fmin",
+             {flops_per_output, 1}},
     FlopsRow{"addcmul addcdiv lerp biasgelu biasadd biassplitgelu biasdropout",
              {flops_per_output, 2}},
     FlopsRow{"swiglu", {flops_per_output, 3}},
@@ -442,20 +456,17 @@ constexpr std::array kFormulaTable = {
         "gatherelements take takealongdim indexselect index embedding scatter scatternd "
         "scatterelements expand expandas expanddims broadcastto broadcasttensors tile repeat "
         "repeatinterleave pad constantpadnd zeropad2d reflectionpad2d replicationpad2d "
-        "constantpad2d cast castlike "
-        "quantizedcast to type typeas float double half bfloat16 int long short bool byte char "
-        "contiguous clone copy detach item tolist dropout dropout1d dropout2d dropout3d "
-        "alphadropout featuredropout stochasticdepth depthtospace spacetodepth pixelshuffle "
-        "pixelunshuffle "
-        "channelshuffle onehot eyelike zeros ones full empty zeroslike oneslike fulllike emptylike "
-        "newzeros newones newfull newempty newtensor tensor astensor scalartensor tril triu trilu "
-        "roll flip rot90 unfold im2col reversesequence sequenceat sequenceconstruct sequenceempty "
-        "sequenceinsert sequenceerase sequencelength concatfromsequence optional "
-        "optionalgetelement optionalhaselement compress device dtype cpu cuda isfloatingpoint "
-        "istensor len assert center print meshgrid affinegrid pipesplit centercroppad "
-        "tensorscatter bitcast alias asstrided "
-        "moveaxis swapdims slicescatter selectscatter indexput tocopy convertelementtype "
-        "liftfreshcopy viewcopy unsafeview",
+        "constantpad2d cast castlike quantizedcast to type typeas float double half bfloat16 int "
+        "long short bool byte char contiguous clone copy detach item tolist dropout dropout1d "
+        "dropout2d dropout3d alphadropout featuredropout stochasticdepth depthtospace spacetodepth "
+        "pixelshuffle pixelunshuffle channelshuffle onehot eyelike zeros ones full empty zeroslike "
+        "oneslike fulllike emptylike newzeros newones newfull newempty newtensor tensor astensor "
+        "scalartensor tril triu trilu roll flip rot90 unfold im2col reversesequence sequenceat "
+        "sequenceconstruct sequenceempty sequenceinsert sequenceerase sequencelength "
+        "concatfromsequence optional optionalgetelement optionalhaselement compress device dtype "
+        "cpu cuda isfloatingpoint istensor len assert center print meshgrid affinegrid pipesplit "
+        "centercroppad tensorscatter bitcast alias asstrided moveaxis swapdims slicescatter "
+        "selectscatter indexput tocopy convertelementtype liftfreshcopy viewcopy unsafeview",
         {no_flops}},
 };
 
@@ -480,53 +491,11 @@ bool is_free_of_tensors(const Graph& graph, NodeId node) {
   });
 }
 
-// Null for an op that is not in the table.
-const Formula* formula_of(const Graph& graph, NodeId node) {
-  if (graph.domain(node) == "tflite") return tflite_flops(graph.op(node));
-  static const std::unordered_map<std::string_view, Formula> kIndex = formulas_by_op(kFormulaTable);
-  const auto row = kIndex.find(key_of(graph, node));
-  return row == kIndex.end() ? nullptr : &row->second;
-}
-
-std::optional<double> flops_by(const Formula* formula, const Graph& graph, NodeId node) {
-  if (is_free_of_tensors(graph, node)) return 0;
-  if (formula == nullptr) return std::nullopt;
-  return formula->flops(NodeView(graph, node), formula->number);
-}
-
-}  // namespace
-
-std::unordered_map<std::string_view, Formula> formulas_by_op(std::span<const FlopsRow> table) {
-  std::unordered_map<std::string_view, Formula> index;
-  for (const FlopsRow& row : table) {
-    for (const std::string_view op : split_at(row.ops, ' ')) index.emplace(op, row.formula);
-  }
-  return index;
-}
-
-std::optional<double> op_flops(const Graph& graph, NodeId node) {
-  return flops_by(formula_of(graph, node), graph, node);
-}
-
-PerNode<std::optional<double>> op_flops(const Graph& graph) {
-  std::unordered_map<std::uint64_t, const Formula*> formulas;  // by domain and op
-  PerNode<std::optional<double>> flops(graph.node_count());
-  for (const NodeId node : graph.nodes()) {
-    const Node& record = graph.node(node);
-    const std::uint64_t op = std::uint64_t{index(record.domain)} << 32U | index(record.op);
-    const auto [known, fresh] = formulas.try_emplace(op, nullptr);
-    if (fresh) known->second = formula_of(graph, node);
-    flops[node] = flops_by(known->second, graph, node);
-  }
-  return flops;
-}
-
 // ---- tflite flops ----
 //
+// Operators of TensorFlow Lite: their tensors are NHWC, and their weights are laid out otherwise than those of ONNX and torch.
 // Sources of the layouts: the kernels' documentation in TensorFlow Lite's schema and its operators'
 // definitions (tfl_ops.td).
-
-namespace {
 
 // The product of the dims of a value from `first` up to the one `behind` places before the end.
 Count dims_between(const NodeView& node, std::optional<ValueId> value, std::size_t first,
@@ -657,16 +626,14 @@ constexpr std::array kTfliteTable = {
     FlopsRow{"BIDIRECTIONAL_SEQUENCE_RNN", {flops_of_two_rnns}},
     FlopsRow{"SVDF", {flops_of_svdf}},
     FlopsRow{"MAX_POOL_2D AVERAGE_POOL_2D L2_POOL_2D", {flops_of_pool}},
-    FlopsRow{
-        "MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD REDUCE_ANY REDUCE_ALL ARG_MAX ARG_MIN CUMSUM "
-        "TOPK_V2 SEGMENT_SUM UNSORTED_SEGMENT_SUM UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX "
-        "UNSORTED_SEGMENT_MIN WHERE UNIQUE",
-        {flops_per_input, 1}},
+    FlopsRow{"MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD REDUCE_ANY REDUCE_ALL ARG_MAX ARG_MIN "
+             "CUMSUM TOPK_V2 SEGMENT_SUM UNSORTED_SEGMENT_SUM UNSORTED_SEGMENT_PROD "
+             "UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_MIN WHERE UNIQUE",
+             {flops_per_input, 1}},
     FlopsRow{
         "ADD SUB MUL DIV POW MAXIMUM MINIMUM FLOOR_DIV FLOOR_MOD EQUAL NOT_EQUAL LESS LESS_EQUAL "
         "GREATER GREATER_EQUAL LOGICAL_AND LOGICAL_OR LOGICAL_NOT SELECT SELECT_V2 NEG ABS SIGN "
-        "EXP "
-        "LOG SQRT RSQRT SQUARE SIN COS TANH LOGISTIC RELU RELU6 RELU_N1_TO_1 RELU_0_TO_1 ELU "
+        "EXP LOG SQRT RSQRT SQUARE SIN COS TANH LOGISTIC RELU RELU6 RELU_N1_TO_1 RELU_0_TO_1 ELU "
         "LEAKY_RELU PRELU HARD_SWISH GELU ROUND CEIL FLOOR ATAN2 BITWISE_XOR RIGHT_SHIFT",
         {flops_with_activation, 1}},
     FlopsRow{"SQUARED_DIFFERENCE", {flops_with_activation, 2}},
@@ -677,23 +644,67 @@ constexpr std::array kTfliteTable = {
     FlopsRow{"RESIZE_BILINEAR", {flops_per_output, 4}},
     FlopsRow{"STABLEHLO_COMPOSITE", {flops_of_composite}},
     FlopsRow{
-        "RESHAPE TRANSPOSE PAD PADV2 MIRROR_PAD SPLIT SPLIT_V SLICE STRIDED_SLICE GATHER "
-        "GATHER_ND PACK UNPACK EXPAND_DIMS SQUEEZE TILE BROADCAST_TO BROADCAST_ARGS "
-        "DEPTH_TO_SPACE SPACE_TO_DEPTH BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND REVERSE_V2 "
-        "REVERSE_SEQUENCE FILL ZEROS_LIKE SHAPE RANK RANGE ONE_HOT CAST SCATTER_ND "
-        "SPARSE_TO_DENSE DYNAMIC_UPDATE_SLICE RESIZE_NEAREST_NEIGHBOR EMBEDDING_LOOKUP DENSIFY "
-        "BITCAST MATRIX_DIAG MATRIX_SET_DIAG DILATE VAR_HANDLE READ_VARIABLE ASSIGN_VARIABLE "
-        "CALL_ONCE",
+        "RESHAPE TRANSPOSE PAD PADV2 MIRROR_PAD SPLIT SPLIT_V SLICE STRIDED_SLICE GATHER GATHER_ND "
+        "PACK UNPACK EXPAND_DIMS SQUEEZE TILE BROADCAST_TO BROADCAST_ARGS DEPTH_TO_SPACE "
+        "SPACE_TO_DEPTH BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND REVERSE_V2 REVERSE_SEQUENCE FILL "
+        "ZEROS_LIKE SHAPE RANK RANGE ONE_HOT CAST SCATTER_ND SPARSE_TO_DENSE DYNAMIC_UPDATE_SLICE "
+        "RESIZE_NEAREST_NEIGHBOR EMBEDDING_LOOKUP DENSIFY BITCAST MATRIX_DIAG MATRIX_SET_DIAG "
+        "DILATE VAR_HANDLE READ_VARIABLE ASSIGN_VARIABLE CALL_ONCE",
         {no_flops}},
     FlopsRow{"CONCATENATION", {flops_with_activation, 0}},
 };
 
-}  // namespace
+// ---- by op ----
 
+// The formula of each op of the table, whose text must outlive the result. Of an op that is named
+// twice the first row counts.
+std::unordered_map<std::string_view, Formula> formulas_by_op(std::span<const FlopsRow> table) {
+  std::unordered_map<std::string_view, Formula> index;
+  for (const FlopsRow& row : table) {
+    for (const std::string_view op : split_at(row.ops, ' ')) index.emplace(op, row.formula);
+  }
+  return index;
+}
+
+// The row of the builtin operator, "CONV_2D"; null when it has none. Counted as in core/cost/flops.cc;
+// a fused activation adds 1 for each output element. Quantised operators count as those on floats.
 const Formula* tflite_flops(std::string_view op) {
   static const std::unordered_map<std::string_view, Formula> kIndex = formulas_by_op(kTfliteTable);
   const auto row = kIndex.find(op);
   return row == kIndex.end() ? nullptr : &row->second;
+}
+
+// Null for an op that is not in the table.
+const Formula* formula_of(const Graph& graph, NodeId node) {
+  if (graph.domain(node) == "tflite") return tflite_flops(graph.op(node));
+  static const std::unordered_map<std::string_view, Formula> kIndex = formulas_by_op(kFormulaTable);
+  const auto row = kIndex.find(key_of(graph, node));
+  return row == kIndex.end() ? nullptr : &row->second;
+}
+
+std::optional<double> flops_by(const Formula* formula, const Graph& graph, NodeId node) {
+  if (is_free_of_tensors(graph, node)) return 0;
+  if (formula == nullptr) return std::nullopt;
+  return formula->flops(NodeView(graph, node), formula->number);
+}
+
+}  // namespace
+
+std::optional<double> op_flops(const Graph& graph, NodeId node) {
+  return flops_by(formula_of(graph, node), graph, node);
+}
+
+PerNode<std::optional<double>> op_flops(const Graph& graph) {
+  std::unordered_map<std::uint64_t, const Formula*> formulas;  // by domain and op
+  PerNode<std::optional<double>> flops(graph.node_count());
+  for (const NodeId node : graph.nodes()) {
+    const Node& record = graph.node(node);
+    const std::uint64_t op = std::uint64_t{index(record.domain)} << 32U | index(record.op);
+    const auto [known, fresh] = formulas.try_emplace(op, nullptr);
+    if (fresh) known->second = formula_of(graph, node);
+    flops[node] = flops_by(known->second, graph, node);
+  }
+  return flops;
 }
 
 // ---- cost ----

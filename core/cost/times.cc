@@ -176,9 +176,9 @@ Result<TargetSpec> parse_target(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view name = trimmed(text.substr(0, colon));
   if (!is_lower_word(name) || colon == std::string_view::npos) {
-    return Error{in_quotes(text) +
-                 " names no target: write cpu:flops=500GFLOP/s,bandwidth=50GB/s or "
-                 "acc:launch=100us,..."};
+    return Error{
+        in_quotes(text) +
+        " names no target: write cpu:flops=500GFLOP/s,bandwidth=50GB/s or acc:launch=100us,..."};
   }
   TargetSpec spec;
   spec.target = name == "cpu" ? TargetName::cpu : TargetName::acc;

@@ -137,31 +137,25 @@ class ExpansionBuilder {
       if (if_stays > 0) network_.add_source_arc(maker_, if_stays);
       if (if_moves > 0) network_.add_sink_arc(maker_, if_moves);
     } else if (reads == Reads::if_one_stays) {
-      const std::uint32_t gate = gate_before();
+      const std::uint32_t gate = this->gate(true);
       if (common > 0) network_.add_source_arc(gate, common);
       if (if_moves > 0) network_.add_arc(maker_, gate, if_moves);
       if (if_stays > 0) network_.add_source_arc(maker_, if_stays);  // as if readers stay
     } else {
-      const std::uint32_t gate = gate_after();
+      const std::uint32_t gate = this->gate(false);
       if (common > 0) network_.add_sink_arc(gate, common);
       if (if_stays > 0) network_.add_arc(gate, maker_, if_stays);
       // That it costs more where the maker moves, too, does not happen: then it need not cross.
     }
   }
 
-  // A node on the sink's side if one of `free_` is.
-  std::uint32_t gate_before() {
+  // A node on the sink's side if one of `free_` is, or on the source's.
+  std::uint32_t gate(bool is_before) {
     if (free_.size() == 1) return free_.front();
     const std::uint32_t gate = network_.add_node();
-    for (const std::uint32_t node : free_) network_.add_arc(gate, node, kUncut);
-    return gate;
-  }
-
-  // A node on the source's side if one of `free_` is.
-  std::uint32_t gate_after() {
-    if (free_.size() == 1) return free_.front();
-    const std::uint32_t gate = network_.add_node();
-    for (const std::uint32_t node : free_) network_.add_arc(node, gate, kUncut);
+    for (const std::uint32_t node : free_) {
+      is_before ? network_.add_arc(gate, node, kUncut) : network_.add_arc(node, gate, kUncut);
+    }
     return gate;
   }
 

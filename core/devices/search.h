@@ -37,11 +37,9 @@ class LinkCosts {
 };
 
 // Keeps what all placements share, and memory, so that scoring many is quick. The problem must outlive it.
-class DeviceScorer {
+class DeviceScorer : Pinned {
  public:
   explicit DeviceScorer(const DeviceProblem& problem);
-  DeviceScorer(const DeviceScorer&) = delete;
-  DeviceScorer& operator=(const DeviceScorer&) = delete;
 
   const DeviceProblem& problem() const { return problem_; }
   const LinkCosts& links() const { return links_; }

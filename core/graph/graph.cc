@@ -798,4 +798,27 @@ std::string fingerprint_text(std::uint64_t fingerprint) {
   return text;
 }
 
+std::vector<ValueId> new_parameters(const Graph& graph, NodeId node, ValueSet& seen) {
+  std::vector<ValueId> found;
+  const auto add = [&](ValueId value) {
+    if (!graph.is_parameter(value)) return;
+    const ValueId canonical = graph.canonical_parameter(value);
+    if (seen.insert(canonical)) found.push_back(canonical);
+  };
+  for (const ValueId parameter : graph.module_parameters(node)) add(parameter);
+  for (const Operand& operand : graph.operands(node)) add(operand.value);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const NodeId maker = graph.value(found[i]).producer;
+    if (maker == kNone<NodeId>) continue;
+    for (const Operand& operand : graph.operands(maker)) add(operand.value);
+  }
+  return found;
+}
+
+bool is_open(const Graph& graph, ValueId value) {
+  if (!graph.has_rank(value)) return true;
+  const Shape shape = graph.shape(value);
+  return std::ranges::any_of(shape, [](Dim dim) { return !dim.is_fixed(); });
+}
+
 }  // namespace cleave

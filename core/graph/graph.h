@@ -628,4 +628,11 @@ std::uint64_t fingerprint(std::string_view text);
 // 16 hexadecimal digits.
 std::string fingerprint_text(std::uint64_t fingerprint);
 
+// The parameters that the node reads, and those that constants which it reads are made of, by their canonical ids, and
+// such constants' outputs; without those in `seen`, where they are added.
+std::vector<ValueId> new_parameters(const Graph& graph, NodeId node, ValueSet& seen);
+
+// Whether the value's rank or one of its dims is not known.
+bool is_open(const Graph& graph, ValueId value);
+
 }  // namespace cleave

@@ -539,15 +539,6 @@ std::vector<Condition> conditions_of(const ShapeEntry& entry) {
 
 namespace {
 
-std::string alternatives_text(const std::vector<std::string>& alternatives) {
-  std::string text;
-  for (std::size_t i = 0; i < alternatives.size(); ++i) {
-    if (i > 0) text += i + 1 == alternatives.size() ? " or " : ", ";
-    text += alternatives[i];
-  }
-  return text;
-}
-
 void add_part(std::string& text, const std::string& part) {
   if (part.empty()) return;
   text += (text.empty() ? "" : ", ") + part;

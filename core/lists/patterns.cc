@@ -71,12 +71,18 @@ std::optional<PatternFault> find_pattern_fault(const PatternGraph& pattern) {
   return find_unconnected(pattern);
 }
 
+namespace {
+
+// Whether the operand of a node at `edge.to` may be what a node at `edge.from` makes: by the
+// positions alone.
 bool fits_edge(const Graph& graph, const PatternEdge& edge, const Operand& operand) {
   if (operand.slot.is_capture()) return false;
   if (edge.output && graph.value(operand.value).slot != *edge.output) return false;
   if (!edge.input) return true;
   return operand.slot.is_positional() && operand.slot.position() == *edge.input;
 }
+
+}  // namespace
 
 // Steps of one search:
 // 1. plan: an order of the ops in which each has an edge to one before it, starting at the anchor;

@@ -146,6 +146,13 @@ std::optional<bool> truth_of_item(const RelationItem& item) {
   return std::nullopt;
 }
 
+// Whether the value is true: a number other than 0, or a list of such numbers. nullopt when it is
+// unknown or a text.
+RelationValue truth_value(std::optional<bool> truth) {
+  if (!truth) return {};
+  return std::int64_t{*truth ? 1 : 0};
+}
+
 RelationValue compare_lists(Kind kind, const Items& a, const Items& b) {
   if (kind != Kind::equal && kind != Kind::unequal) return {};
   std::optional<bool> same = a.size() == b.size();
@@ -204,20 +211,22 @@ bool is_comparison(Kind kind) { return kind >= Kind::equal && kind <= Kind::grea
 
 bool is_unknown(const RelationValue& value) { return value.index() == 0; }
 
+namespace {
+
+// Whether the value is true: a number other than 0, or a list of such numbers. nullopt when it is
+// unknown or a text.
 std::optional<bool> truth_of(const RelationValue& value) {
   return truth_of_item(single(items_of(value) == nullptr ? value : all_or_any(Kind::all, value)));
 }
 
-RelationValue truth_value(std::optional<bool> truth) {
-  if (!truth) return {};
-  return std::int64_t{*truth ? 1 : 0};
-}
-
+// all(), any(), min(), max() and len() of the value. all() of an empty list is true.
 RelationValue function_value(Kind kind, const RelationValue& value) {
   if (kind == Kind::length) return length_of(value);
   if (kind == Kind::all || kind == Kind::any) return all_or_any(kind, value);
   return least_or_greatest(kind, value);
 }
+
+}  // namespace
 
 RelationValue combined(Kind kind, const RelationValue& a, const RelationValue& b) {
   const Items* const left = items_of(a);
@@ -236,6 +245,9 @@ RelationValue combined(Kind kind, const RelationValue& a, const RelationValue& b
   return result;
 }
 
+namespace {
+
+// Applies `and` or `or`.
 RelationValue logical(Kind kind, const RelationValue& a, const RelationValue& b) {
   const bool decides = kind == Kind::logical_or;
   const auto left = truth_of(a);
@@ -243,6 +255,8 @@ RelationValue logical(Kind kind, const RelationValue& a, const RelationValue& b)
   if (left == decides || right == decides) return truth_value(decides);
   return left && right ? truth_value(!decides) : RelationValue{};
 }
+
+}  // namespace
 
 RelationValue joined(const RelationValue& a, const RelationValue& b) {
   Items result;
@@ -259,6 +273,9 @@ RelationValue item_at(const RelationValue& list, const RelationValue& index) {
   return place ? value_of_item((*items)[*place]) : RelationValue{};
 }
 
+namespace {
+
+// list[first:], the list from that item on; empty when it has no more items.
 RelationValue tail_from(const RelationValue& list, const RelationValue& first) {
   const Items* const items = items_of(list);
   const auto* const from = std::get_if<std::int64_t>(&first);
@@ -267,8 +284,6 @@ RelationValue tail_from(const RelationValue& list, const RelationValue& first) {
   const std::int64_t at = std::clamp(*from < 0 ? *from + size : *from, std::int64_t{0}, size);
   return Items(items->begin() + at, items->end());
 }
-
-namespace {
 
 RelationItem item_of(const Literal& literal) {
   return std::visit([](const auto& held) -> RelationItem { return held; }, literal);

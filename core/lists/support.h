@@ -183,10 +183,6 @@ struct PatternFault {
 // The first thing that makes the graph no pattern; nullopt when it is one.
 std::optional<PatternFault> find_pattern_fault(const PatternGraph& pattern);
 
-// Whether the operand of a node at `edge.to` may be what a node at `edge.from` makes: by the
-// positions alone.
-bool fits_edge(const Graph& graph, const PatternEdge& edge, const Operand& operand);
-
 enum class NodeFit : std::uint8_t {
   fits,
   other_op,

@@ -133,6 +133,41 @@ ItemOrder order_items(const Graph& graph, std::span<const NodeId> partition) {
   return order_items(graph, partition, Fusions{});
 }
 
+// Of the operators that read a DequantizeLinear none comes before the first, so no item leads back to an earlier one.
+ItemOrder order_quantised(const Graph& graph, std::span<const NodeId> partition) {
+  const QdqGroups groups = find_qdq_groups(graph, QdqReach::chains);
+  Fusions units;
+  units.group_of = PerNode<GroupId>(graph.node_count(), kNone<GroupId>);
+  units.member_begin.resize(groups.count() + 1);
+  for (std::size_t i = 0; i < groups.count(); ++i) {
+    for (const NodeId node : groups.group(i)) {
+      GroupId& unit = units.group_of[node];
+      if (unit == kNone<GroupId>) unit = id_at<GroupId>(i);
+    }
+  }
+  return order_items(graph, partition, units);
+}
+
+std::vector<NodeId> with_dequantizers(const Graph& graph, std::span<const NodeId> partition,
+                                      std::vector<NodeId> nodes) {
+  const std::size_t count = nodes.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const Operand& operand : graph.operands(nodes[i])) {
+      const NodeId maker = graph.value(operand.value).producer;
+      const bool is_here = maker != kNone<NodeId> && std::ranges::binary_search(partition, maker);
+      if (is_here && quant_role(graph, maker) == QuantRole::dequantize) nodes.push_back(maker);
+    }
+  }
+  sort_unique(nodes);
+  return nodes;
+}
+
+NodeId operator_of(const Graph& graph, std::span<const NodeId> nodes) {
+  const auto found = std::ranges::find_if(
+      nodes, [&](NodeId node) { return quant_role(graph, node) == QuantRole::none; });
+  return found == nodes.end() ? nodes.back() : *found;
+}
+
 ItemSet all_items(const ItemOrder& order) {
   ItemSet items(order.count());
   for (std::uint32_t i = 0; i < items.size(); ++i) items[i] = i;

@@ -51,6 +51,16 @@ ItemOrder order_items(const Graph& graph, std::span<const NodeId> partition,
 // As above, without groups.
 ItemOrder order_items(const Graph& graph, std::span<const NodeId> partition);
 
+// As above, with each quantised operator as an item: its DequantizeLinears, its chain and its QuantizeLinears (see
+// QdqGroups). A DequantizeLinear that several operators read is of the first one's item; with_dequantizers() brings it to
+// pieces of the others.
+ItemOrder order_quantised(const Graph& graph, std::span<const NodeId> partition);
+// The nodes, in model order, and what dequantises for them in the partition.
+std::vector<NodeId> with_dequantizers(const Graph& graph, std::span<const NodeId> partition,
+                                      std::vector<NodeId> nodes);
+// The first of the nodes that neither quantises nor dequantises, else the last.
+NodeId operator_of(const Graph& graph, std::span<const NodeId> nodes);
+
 // The items 0 to count-1.
 ItemSet all_items(const ItemOrder& order);
 // The nodes of the items, in model order. O(n log n).
@@ -136,6 +146,8 @@ struct Answer {
   std::string message = {};  // the backend's own
   Difference difference = Difference::none;
   std::optional<ValueId> first_wrong = std::nullopt;  // the first value that differs
+  // Of quantised values: how many times as far off as rounding explains; 0: not known.
+  double beyond_rounding = 0;
   std::size_t runs = 1;  // calls of the backend; 0: the answer was known
   // A failure of a kind that may come by chance, such as a crash: it takes more to believe it.
   bool may_be_chance = false;
@@ -740,11 +752,13 @@ GrownPiece grow_piece(const Graph& graph, NodeId refused, std::size_t most_asked
 //       an op between decides an order (TopK, NonZero, a comparison): rounding_decides
 //       the interval is right when ten times the error is allowed:    errors_add_up
 //       otherwise:                                                    together, and what it takes at least
-//       that is right up to a quantiser in it, and behind it:         one_step, which what follows enlarges
+//       that is right up to a quantiser in it, and behind it:         one_step, which what follows enlarges,
+//                                                      but for what is known to be further off than rounding
 //
 // What is found explains no more than its own nodes. Where it is no fault (an order of ties, one
-// quantisation step, rounding), or the reference has NaN or infinity there, the items before and after
-// it run, too, on the reference's values, and what is wrong there is searched in the same way.
+// quantisation step, rounding), the reference has NaN or infinity there, or it is a quantised operator, of which only
+// the name is denied, the items before and after it run, too, on the reference's values, and what is wrong there is
+// searched in the same way.
 
 // Descent: which values depend on a node of some kind. Values that depend on a random operator
 // differ from run to run. Values whose shape depends on data have no fixed shape in the model.

@@ -393,7 +393,9 @@ class ValueSearch {
       wrong_ = wrong;
       all.found.push_back(search(interval));
       const ValueVerdict verdict = all.found.back().verdict;
-      const bool is_searched_on = is_no_fault(verdict) || verdict == ValueVerdict::not_finite;
+      has_blamed_ = has_blamed_ || blames(verdict);
+      const bool is_searched_on = is_no_fault(verdict) || verdict == ValueVerdict::not_finite ||
+                                  (blames(verdict) && holds_quantised(found_));
       const bool is_rest_right = is_searched_on && look_at_rest(interval);
       all.is_no_fault = all.is_no_fault && is_no_fault(verdict) && is_rest_right;
     }
@@ -461,7 +463,8 @@ class ValueSearch {
       if (rest.begin == rest.end) continue;
       const JudgedAnswer& answer = ask(rest);
       if (is_wrong(answer)) {
-        left_.push_back({rest, answer.answer});
+        if (!has_blamed_ || answer.answer.difference == Difference::wrong)
+          left_.push_back({rest, answer.answer});
       } else {
         is_known = is_known && answer.passes();
       }
@@ -504,13 +507,15 @@ class ValueSearch {
       if (is_wrong(answer)) {
         const Difference difference = answer.answer.difference;
         if (difference == Difference::tie_order || difference == Difference::one_step) {
-          if (!tie) tie.emplace(half, answer.answer);
+          if (!tie || answer.answer.beyond_rounding > tie->second.beyond_rounding) {
+            tie.emplace(half, answer.answer);
+          }
           continue;
         }
         wrong_ = answer.answer;
         return half;
       }
-      if (!answer.passes() && !tie) {
+      if (!answer.passes() && !tie && !only_quantises(part)) {
         questions_.note_blocked(items_of(part), answer);
         return Half::unresolved;
       }
@@ -518,6 +523,19 @@ class ValueSearch {
     if (!tie) return Half::neither;
     wrong_ = tie->second;
     return tie->first;
+  }
+
+  // Compilers may refuse a QuantizeLinear or DequantizeLinear without an operator. It makes nothing wrong then.
+  bool only_quantises(Interval part) const {
+    const std::vector<NodeId> nodes = nodes_of(failed_.order, items_of(part));
+    return quant_role(failed_.graph, operator_of(failed_.graph, nodes)) != QuantRole::none;
+  }
+
+  // True when an item is a quantised operator.
+  bool holds_quantised(Interval interval) const {
+    const ItemSet items = items_of(interval);
+    return std::ranges::any_of(
+        items, [&](std::uint32_t item) { return failed_.order.nodes.of(item).size() > 1; });
   }
 
   // As above, at the cut nearest to the middle for which both halves can be run.
@@ -604,6 +622,8 @@ class ValueSearch {
   ValueVerdict verdict_of_sum(Interval interval) {
     const JudgedAnswer answer = ask_tolerantly(interval);
     if (answer.passes()) return ValueVerdict::errors_add_up;
+    if (answer.answer.difference == Difference::one_step) return ValueVerdict::one_step;
+    wrong_.beyond_rounding = answer.answer.beyond_rounding;
     return is_wrong(answer) ? ValueVerdict::together : ValueVerdict::unresolved;
   }
 
@@ -637,13 +657,17 @@ class ValueSearch {
         right = middle;
       }
     }
-    if (is_needed) result.necessary = nodes_of(failed_.order, ItemSet{interval.end - 1}).back();
+    if (is_needed) {
+      const std::vector<NodeId> last = nodes_of(failed_.order, ItemSet{interval.end - 1});
+      result.necessary = operator_of(failed_.graph, last);
+    }
     return interval;
   }
 
   // True when the rounding of a quantiser explains an interval that is far off: up to the quantiser it is
   // right to a step, and what comes behind that is right on right inputs.
   bool is_rounding(Interval interval) {
+    if (wrong_.beyond_rounding > 0) return false;
     std::uint32_t cut = interval.end - 1;
     while (cut > interval.begin && !ends_in_quantizer(cut)) --cut;
     return cut > interval.begin && is_right_to_a_step({interval.begin, cut}) &&
@@ -665,8 +689,9 @@ class ValueSearch {
   MessageNames names_;
   Questions questions_;
   const FiniteTest& is_finite_;
-  Answer wrong_;            // for the interval known to be wrong
-  Interval found_ = {};     // of the last finding
+  Answer wrong_;         // for the interval known to be wrong
+  Interval found_ = {};  // of the last finding
+  bool has_blamed_ = false;
   std::vector<Left> left_;  // wrong, and still to be searched; the last one is next
 };
 

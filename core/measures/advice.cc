@@ -130,14 +130,13 @@ class Loosening {
   Rule rule_;
 };
 
-}  // namespace
-
+// The rule for the node's op alone, without its position and its `why`. Each condition that failed
+// now asks for what the node has, or is left out when it was a bound. `failed` is the result of
+// find_failed_conditions() for the node and the rule.
 Rule loosened(const Graph& graph, NodeId node, const Rule& rule,
               const std::vector<FailedCondition>& failed, const OpFacts& facts) {
   return Loosening(graph, node, rule, facts).run(failed);
 }
-
-namespace {
 
 Rule rule_for_op(const Graph& graph, NodeId node, const Signature& signature) {
   Rule rule;

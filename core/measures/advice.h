@@ -39,12 +39,6 @@ void append_key(const FailedCondition& failed, const FailedPart& part, std::stri
 
 // Loosening: changes a rule that refuses a node as little as possible, so that it accepts the node.
 
-// The rule for the node's op alone, without its position and its `why`. Each condition that failed
-// now asks for what the node has, or is left out when it was a bound. `failed` is the result of
-// find_failed_conditions() for the node and the rule.
-Rule loosened(const Graph& graph, NodeId node, const Rule& rule,
-              const std::vector<FailedCondition>& failed, const OpFacts& facts);
-
 struct Gap {
   enum class Kind : std::uint8_t { op, condition, denied };
   Kind kind = Kind::op;

@@ -127,6 +127,15 @@ bool is_tensor_free(const Graph& graph, NodeId node) {
   return !outputs.empty();
 }
 
+// A result without groups; `acc` is unchanged.
+Fusions without_groups(const Graph& graph, AccNodes acc) {
+  Fusions result;
+  result.group_of = PerNode<GroupId>(graph.node_count(), kNone<GroupId>);
+  result.member_begin.push_back(0);
+  result.acc = std::move(acc);
+  return result;
+}
+
 }  // namespace
 
 Fusions find_fusions(const Graph& graph, AccNodes acc, const SplitOptions& options,
@@ -399,6 +408,8 @@ Fusions NodeGroups::settle_all() && {
   return std::move(*this).settle(std::move(all), ReasonCode::fusion_group);
 }
 
+namespace {
+
 Fusions keep_together(const Graph& graph, const NodeLists& sets, Fusions fusions, ReasonCode code) {
   if (sets.begin.size() < 2) return fusions;
   NodeGroups joined(graph);
@@ -411,6 +422,8 @@ Fusions keep_together(const Graph& graph, const NodeLists& sets, Fusions fusions
   return std::move(joined).settle(std::move(fusions.acc), code);
 }
 
+}  // namespace
+
 Fusions find_groups(const Graph& graph, AccNodes acc, const Whole& whole,
                     const SplitOptions& options) {
   Fusions fusions = find_fusions(graph, std::move(acc), options, whole.sizes);
@@ -419,14 +432,6 @@ Fusions find_groups(const Graph& graph, AccNodes acc, const Whole& whole,
   }
   return keep_together(graph, {whole.patterns.begin, whole.patterns.nodes}, std::move(fusions),
                        ReasonCode::pattern_group);
-}
-
-Fusions without_groups(const Graph& graph, AccNodes acc) {
-  Fusions result;
-  result.group_of = PerNode<GroupId>(graph.node_count(), kNone<GroupId>);
-  result.member_begin.push_back(0);
-  result.acc = std::move(acc);
-  return result;
 }
 
 // ---- acc finder ----

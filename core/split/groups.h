@@ -165,7 +165,6 @@ struct NodeLists {
   std::span<const std::uint32_t> begin;
   std::span<const NodeId> nodes;
 };
-Fusions keep_together(const Graph& graph, const NodeLists& sets, Fusions fusions, ReasonCode code);
 
 // What is kept together besides nodes that exchange non-tensor data.
 struct Whole {
@@ -178,9 +177,6 @@ struct Whole {
 // groups, then Q/DQ groups, then the matches of patterns. A group counts only if all its nodes stay.
 Fusions find_groups(const Graph& graph, AccNodes acc, const Whole& whole,
                     const SplitOptions& options);
-
-// A result without groups; `acc` is unchanged.
-Fusions without_groups(const Graph& graph, AccNodes acc);
 
 // Q/DQ groups with chains for --keep-qdq, of operators alone for lists that ask for it, else none.
 QdqGroups qdq_groups_asked_for(const Graph& graph, const SplitOptions& options,

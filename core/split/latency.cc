@@ -297,6 +297,19 @@ class LinkCounter {
   std::vector<ValueSet> on_target_;  // by target, only with residency: received or made there
 };
 
+// The sum over all parts.
+LinkBytes total_link_bytes(const PerPart<LinkBytes>& parts) {
+  LinkBytes total;
+  for (const LinkBytes& part : parts) {
+    total.in += part.in;
+    total.out += part.out;
+    total.direct += part.direct;
+    total.direct_us += part.direct_us;
+    if (total.unknown == kNone<ValueId>) total.unknown = part.unknown;
+  }
+  return total;
+}
+
 class LatencySummer {
  public:
   LatencySummer(const Partition& partition, const LatencyInput& input)
@@ -474,11 +487,10 @@ Status<> check_latency_input(const Graph& graph, const LatencyInput& input) {
                    "acc:flops=4TFLOP/s,bandwidth=50GB/s");
   }
   if (!input.machine.launch_us) {
-    return Error{
-        refusal + "the time of a launch is missing",
-        std::nullopt,
-        {"give --target acc:launch=100us, or \"target\": {\"launch\": \"100us\"} in the support "
-         "list"}};
+    return Error{refusal + "the time of a launch is missing",
+                 std::nullopt,
+                 {"give --target acc:launch=100us, or \"target\": {\"launch\": \"100us\"} in the "
+                  "support list"}};
   }
   return Done{};
 }
@@ -486,18 +498,6 @@ Status<> check_latency_input(const Graph& graph, const LatencyInput& input) {
 PerPart<LinkBytes> part_link_bytes(const Graph& graph, const Partition& partition,
                                    const Boundaries& boundaries, const LatencyInput& input) {
   return LinkCounter(graph, partition, boundaries, input).run();
-}
-
-LinkBytes total_link_bytes(const PerPart<LinkBytes>& parts) {
-  LinkBytes total;
-  for (const LinkBytes& part : parts) {
-    total.in += part.in;
-    total.out += part.out;
-    total.direct += part.direct;
-    total.direct_us += part.direct_us;
-    if (total.unknown == kNone<ValueId>) total.unknown = part.unknown;
-  }
-  return total;
 }
 
 double link_us(const LinkBytes& bytes, const Machine& machine) {

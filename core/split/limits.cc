@@ -409,97 +409,116 @@ LimitedSubgraphs limit_parts(const Graph& graph, const Fusions& fusions,
   return Limiter(graph, fusions, limits, std::move(merged)).run();
 }
 
-// Each value has a share in the counts of the subgraphs that make or read it. Before a node moves,
-// the shares of its values are taken out; after it has moved, they are put in again.
-PartCounts::PartCounts(const Graph& graph, const Subgraphs& subgraphs, const PartLimits& limits)
-    : graph_(graph), part_of_(subgraphs.subgraph_of), counts_(subgraphs.count()) {
-  if (limits[PartLimit::activation_bytes]) {
-    members_.resize(subgraphs.count());
-    for (const NodeId node : graph.nodes()) members_[index(part_of_[node])].insert(node);
-  }
-  reads_.reserve(graph.edge_count());
-  for (const NodeId node : graph.nodes()) {
-    ++counts_[index(part_of_[node])][PartLimit::nodes];
-    for (const ValueId value : values_read(graph, node)) ++reads_[place_of(value, part_of_[node])];
-  }
-  for (const auto& [place, times] : reads_) {
-    count(id_at<ValueId>(place >> 32U), id_at<PartId>(place), true);
-  }
-  for (const NodeId node : graph.nodes()) {
-    for (const ValueId value : graph.outputs(node)) {
-      if (reads_in(value, part_of_[node]) == 0) count(value, part_of_[node], true);
+namespace {
+
+// What the limits count in each subgraph, updated while nodes move from one to another.
+class PartCounts {
+ public:
+  // Counts activations only where they are limited. Linear in nodes + edges; about 40 bytes an edge.
+  // Each value has a share in the counts of the subgraphs that make or read it. Before a node moves,
+  // the shares of its values are taken out; after it has moved, they are put in again.
+  PartCounts(const Graph& graph, const Subgraphs& subgraphs, const PartLimits& limits)
+      : graph_(graph), part_of_(subgraphs.subgraph_of), counts_(subgraphs.count()) {
+    if (limits[PartLimit::activation_bytes]) {
+      members_.resize(subgraphs.count());
+      for (const NodeId node : graph.nodes()) members_[index(part_of_[node])].insert(node);
+    }
+    reads_.reserve(graph.edge_count());
+    for (const NodeId node : graph.nodes()) {
+      ++counts_[index(part_of_[node])][PartLimit::nodes];
+      for (const ValueId value : values_read(graph, node))
+        ++reads_[place_of(value, part_of_[node])];
+    }
+    for (const auto& [place, times] : reads_) {
+      count(id_at<ValueId>(place >> 32U), id_at<PartId>(place), true);
+    }
+    for (const NodeId node : graph.nodes()) {
+      for (const ValueId value : graph.outputs(node)) {
+        if (reads_in(value, part_of_[node]) == 0) count(value, part_of_[node], true);
+      }
     }
   }
-}
 
-LimitedCounts PartCounts::of(PartId part) const {
-  LimitedCounts counts = counts_[index(part)];
-  if (members_.empty()) return counts;
-  const std::vector<NodeId> nodes(members_[index(part)].begin(), members_[index(part)].end());
-  counts[PartLimit::activation_bytes] = activation_peak(graph_, nodes);
-  return counts;
-}
-
-std::uint32_t PartCounts::reads_in(ValueId value, PartId part) const {
-  const auto found = reads_.find(place_of(value, part));
-  return found == reads_.end() ? 0 : found->second;
-}
-
-// The subgraph that makes the value; none for what the graph reads.
-PartId PartCounts::home_of(ValueId value) const {
-  const Value& record = graph_.value(value);
-  return record.kind == ValueKind::node_output ? part_of_[record.producer] : kNone<PartId>;
-}
-
-// Puts in, or takes out, the value's share in the counts of one subgraph.
-void PartCounts::count(ValueId value, PartId part, bool is_added) {
-  const std::uint32_t reads = reads_in(value, part);
-  std::uint64_t amount = 1;
-  PartLimit which = PartLimit::inputs;
-  bool counts = reads > 0;
-  if (graph_.is_parameter(value)) {
-    which = PartLimit::parameter_bytes;
-    amount = value_bytes(graph_, value).value_or(0);
-  } else if (home_of(value) == part) {
-    which = PartLimit::outputs;
-    counts = graph_.is_graph_output(value) || graph_.users(value).size() > reads;
+  // Where activations are limited, linear in the subgraph's operands and outputs.
+  LimitedCounts of(PartId part) const {
+    LimitedCounts counts = counts_[index(part)];
+    if (members_.empty()) return counts;
+    const std::vector<NodeId> nodes(members_[index(part)].begin(), members_[index(part)].end());
+    counts[PartLimit::activation_bytes] = activation_peak(graph_, nodes);
+    return counts;
   }
-  if (!counts) return;
-  std::uint64_t& sum = counts_[index(part)][which];
-  sum = is_added ? sum + amount : sum - amount;
-}
 
-// The same for each subgraph that a move from one to another may concern.
-void PartCounts::count(ValueId value, PartId from, PartId to, bool is_added) {
-  const PartId home = home_of(value);
-  count(value, from, is_added);
-  count(value, to, is_added);
-  if (home != kNone<PartId> && home != from && home != to) count(value, home, is_added);
-}
+  // Linear in the node's operands and outputs.
+  void move(NodeId node, PartId to) {
+    const PartId from = part_of_[node];
+    if (from == to) return;
+    if (!members_.empty()) {
+      members_[index(from)].erase(node);
+      members_[index(to)].insert(node);
+    }
+    --counts_[index(from)][PartLimit::nodes];
+    ++counts_[index(to)][PartLimit::nodes];
+    for (const ValueId value : values_read(graph_, node)) {
+      count(value, from, to, false);
+      --reads_[place_of(value, from)];
+      ++reads_[place_of(value, to)];
+      count(value, from, to, true);
+    }
+    for (const ValueId value : graph_.outputs(node)) {
+      count(value, from, to, false);
+    }
+    part_of_[node] = to;
+    for (const ValueId value : graph_.outputs(node)) {
+      count(value, from, to, true);
+    }
+  }
 
-void PartCounts::move(NodeId node, PartId to) {
-  const PartId from = part_of_[node];
-  if (from == to) return;
-  if (!members_.empty()) {
-    members_[index(from)].erase(node);
-    members_[index(to)].insert(node);
+ private:
+  std::uint32_t reads_in(ValueId value, PartId part) const {
+    const auto found = reads_.find(place_of(value, part));
+    return found == reads_.end() ? 0 : found->second;
   }
-  --counts_[index(from)][PartLimit::nodes];
-  ++counts_[index(to)][PartLimit::nodes];
-  for (const ValueId value : values_read(graph_, node)) {
-    count(value, from, to, false);
-    --reads_[place_of(value, from)];
-    ++reads_[place_of(value, to)];
-    count(value, from, to, true);
+
+  // The subgraph that makes the value; none for what the graph reads.
+  PartId home_of(ValueId value) const {
+    const Value& record = graph_.value(value);
+    return record.kind == ValueKind::node_output ? part_of_[record.producer] : kNone<PartId>;
   }
-  for (const ValueId value : graph_.outputs(node)) {
-    count(value, from, to, false);
+
+  // Puts in, or takes out, the value's share in the counts of one subgraph.
+  void count(ValueId value, PartId part, bool is_added) {
+    const std::uint32_t reads = reads_in(value, part);
+    std::uint64_t amount = 1;
+    PartLimit which = PartLimit::inputs;
+    bool counts = reads > 0;
+    if (graph_.is_parameter(value)) {
+      which = PartLimit::parameter_bytes;
+      amount = value_bytes(graph_, value).value_or(0);
+    } else if (home_of(value) == part) {
+      which = PartLimit::outputs;
+      counts = graph_.is_graph_output(value) || graph_.users(value).size() > reads;
+    }
+    if (!counts) return;
+    std::uint64_t& sum = counts_[index(part)][which];
+    sum = is_added ? sum + amount : sum - amount;
   }
-  part_of_[node] = to;
-  for (const ValueId value : graph_.outputs(node)) {
-    count(value, from, to, true);
+
+  // The same for each subgraph that a move from one to another may concern.
+  void count(ValueId value, PartId from, PartId to, bool is_added) {
+    const PartId home = home_of(value);
+    count(value, from, is_added);
+    count(value, to, is_added);
+    if (home != kNone<PartId> && home != from && home != to) count(value, home, is_added);
   }
-}
+
+  const Graph& graph_;
+  PerNode<PartId> part_of_;
+  std::unordered_map<std::uint64_t, std::uint32_t> reads_;  // by value and subgraph: nodes
+  std::vector<LimitedCounts> counts_;
+  std::vector<std::set<NodeId>> members_;  // by subgraph, where activations are limited
+};
+
+}  // namespace
 
 // ---- extend ----
 //
@@ -538,24 +557,102 @@ bool is_taken(const Graph& graph, ValueId value, const auto& is_acc) {
 // nodes move from one subgraph to another. A value counts once for each accelerator subgraph that
 // reads it from outside, and once when it leaves the one that makes it.
 
+std::uint64_t key(ValueId value, PartId part) {
+  return std::uint64_t{index(value)} << 32U | index(part);
+}
+
 class LinkTraffic {
  public:
   // Linear in nodes + edges; about 40 bytes an edge.
-  LinkTraffic(const Graph& graph, const Subgraphs& subgraphs);
+  LinkTraffic(const Graph& graph, const Subgraphs& subgraphs)
+      : graph_(graph),
+        devices_(subgraphs.devices),
+        part_of_(subgraphs.subgraph_of),
+        reading_parts_(graph.value_count(), 0),
+        reading_acc_parts_(graph.value_count(), 0) {
+    reads_.reserve(graph.edge_count());
+    for (const NodeId node : graph.nodes()) {
+      for (const Operand& operand : graph.operands(node)) add_read(operand.value, part_of_[node]);
+    }
+    for (const ValueId value : graph.inputs()) bytes_ += bytes_of(value);
+    for (const NodeId node : graph.nodes()) {
+      for (const ValueId value : graph.outputs(node)) bytes_ += bytes_of(value);
+    }
+  }
 
   // Leaves out tensors of unknown size.
   std::uint64_t bytes() const { return bytes_; }
+
   // Linear in the node's operands and outputs.
-  void move(NodeId node, PartId to);
+  void move(NodeId node, PartId to) {
+    const PartId from = part_of_[node];
+    for (const Operand& operand : graph_.operands(node)) {
+      bytes_ -= bytes_of_pair(operand.value);
+      remove_read(operand.value, from);
+      add_read(operand.value, to);
+      bytes_ += bytes_of_pair(operand.value);
+    }
+    // Who reads a state and who writes it count for both of its values.
+    std::vector<ValueId> values;
+    const auto add = [&](ValueId value) {
+      const StatePair* const pair = graph_.state_of(value);
+      const ValueId first = pair == nullptr ? value : pair->input;
+      if (!contains(values, first)) values.push_back(first);
+    };
+    for (const ValueId value : graph_.outputs(node)) add(value);
+    for (const Operand& operand : graph_.operands(node)) {
+      if (graph_.state_of(operand.value) != nullptr) add(operand.value);
+    }
+    for (const ValueId value : values) bytes_ -= bytes_of_pair(value);
+    part_of_[node] = to;
+    for (const ValueId value : values) bytes_ += bytes_of_pair(value);
+  }
 
  private:
   bool is_acc(PartId part) const { return devices_[index(part)] == Device::acc; }
-  std::uint32_t reads_in(ValueId value, PartId part) const;
-  void add_read(ValueId value, PartId part);
-  void remove_read(ValueId value, PartId part);
-  std::uint64_t bytes_of(ValueId value) const;
+
+  std::uint32_t reads_in(ValueId value, PartId part) const {
+    const auto found = reads_.find(key(value, part));
+    return found == reads_.end() ? 0 : found->second;
+  }
+
+  void add_read(ValueId value, PartId part) {
+    if (graph_.is_parameter(value) || ++reads_[key(value, part)] != 1) return;
+    ++reading_parts_[value];
+    if (is_acc(part)) ++reading_acc_parts_[value];
+  }
+
+  void remove_read(ValueId value, PartId part) {
+    if (graph_.is_parameter(value)) return;
+    const auto found = reads_.find(key(value, part));
+    if (--found->second != 0) return;
+    reads_.erase(found);
+    --reading_parts_[value];
+    if (is_acc(part)) --reading_acc_parts_[value];
+  }
+
+  // The value's share of bytes_; 0 for a parameter.
+  std::uint64_t bytes_of(ValueId id) const {
+    const Value& value = graph_.value(id);
+    const auto is_node_acc = [&](NodeId node) { return is_acc(part_of_[node]); };
+    if (is_state_there(graph_, id, is_node_acc)) return 0;
+    std::uint64_t crossings = reading_acc_parts_[id];
+    if (value.kind == ValueKind::node_output && is_acc(part_of_[value.producer])) {
+      const std::uint32_t at_home = reads_in(id, part_of_[value.producer]) != 0 ? 1 : 0;
+      crossings -= at_home;
+      if (reading_parts_[id] != at_home || is_taken(graph_, id, is_node_acc)) ++crossings;
+    }
+    return crossings == 0 ? 0 : crossings * value_bytes(graph_, id).value_or(0);
+  }
+
   // With the other value of its pair, whose bytes follow from where this one is read and made.
-  std::uint64_t bytes_of_pair(ValueId value) const;
+  std::uint64_t bytes_of_pair(ValueId value) const {
+    const StatePair* const pair = graph_.state_of(value);
+    if (pair == nullptr || pair->output == kNone<ValueId> || pair->input == pair->output) {
+      return bytes_of(value);
+    }
+    return bytes_of(pair->input) + bytes_of(pair->output);
+  }
 
   const Graph& graph_;
   const std::vector<Device> devices_;
@@ -565,92 +662,6 @@ class LinkTraffic {
   PerValue<std::uint32_t> reading_acc_parts_;
   std::uint64_t bytes_ = 0;
 };
-
-std::uint64_t key(ValueId value, PartId part) {
-  return std::uint64_t{index(value)} << 32U | index(part);
-}
-
-LinkTraffic::LinkTraffic(const Graph& graph, const Subgraphs& subgraphs)
-    : graph_(graph),
-      devices_(subgraphs.devices),
-      part_of_(subgraphs.subgraph_of),
-      reading_parts_(graph.value_count(), 0),
-      reading_acc_parts_(graph.value_count(), 0) {
-  reads_.reserve(graph.edge_count());
-  for (const NodeId node : graph.nodes()) {
-    for (const Operand& operand : graph.operands(node)) add_read(operand.value, part_of_[node]);
-  }
-  for (const ValueId value : graph.inputs()) bytes_ += bytes_of(value);
-  for (const NodeId node : graph.nodes()) {
-    for (const ValueId value : graph.outputs(node)) bytes_ += bytes_of(value);
-  }
-}
-
-std::uint32_t LinkTraffic::reads_in(ValueId value, PartId part) const {
-  const auto found = reads_.find(key(value, part));
-  return found == reads_.end() ? 0 : found->second;
-}
-
-void LinkTraffic::add_read(ValueId value, PartId part) {
-  if (graph_.is_parameter(value) || ++reads_[key(value, part)] != 1) return;
-  ++reading_parts_[value];
-  if (is_acc(part)) ++reading_acc_parts_[value];
-}
-
-void LinkTraffic::remove_read(ValueId value, PartId part) {
-  if (graph_.is_parameter(value)) return;
-  const auto found = reads_.find(key(value, part));
-  if (--found->second != 0) return;
-  reads_.erase(found);
-  --reading_parts_[value];
-  if (is_acc(part)) --reading_acc_parts_[value];
-}
-
-// The value's share of bytes_; 0 for a parameter.
-std::uint64_t LinkTraffic::bytes_of(ValueId id) const {
-  const Value& value = graph_.value(id);
-  const auto is_node_acc = [&](NodeId node) { return is_acc(part_of_[node]); };
-  if (is_state_there(graph_, id, is_node_acc)) return 0;
-  std::uint64_t crossings = reading_acc_parts_[id];
-  if (value.kind == ValueKind::node_output && is_acc(part_of_[value.producer])) {
-    const std::uint32_t at_home = reads_in(id, part_of_[value.producer]) != 0 ? 1 : 0;
-    crossings -= at_home;
-    if (reading_parts_[id] != at_home || is_taken(graph_, id, is_node_acc)) ++crossings;
-  }
-  return crossings == 0 ? 0 : crossings * value_bytes(graph_, id).value_or(0);
-}
-
-std::uint64_t LinkTraffic::bytes_of_pair(ValueId value) const {
-  const StatePair* const pair = graph_.state_of(value);
-  if (pair == nullptr || pair->output == kNone<ValueId> || pair->input == pair->output) {
-    return bytes_of(value);
-  }
-  return bytes_of(pair->input) + bytes_of(pair->output);
-}
-
-void LinkTraffic::move(NodeId node, PartId to) {
-  const PartId from = part_of_[node];
-  for (const Operand& operand : graph_.operands(node)) {
-    bytes_ -= bytes_of_pair(operand.value);
-    remove_read(operand.value, from);
-    add_read(operand.value, to);
-    bytes_ += bytes_of_pair(operand.value);
-  }
-  // Who reads a state and who writes it count for both of its values.
-  std::vector<ValueId> values;
-  const auto add = [&](ValueId value) {
-    const StatePair* const pair = graph_.state_of(value);
-    const ValueId first = pair == nullptr ? value : pair->input;
-    if (!contains(values, first)) values.push_back(first);
-  };
-  for (const ValueId value : graph_.outputs(node)) add(value);
-  for (const Operand& operand : graph_.operands(node)) {
-    if (graph_.state_of(operand.value) != nullptr) add(operand.value);
-  }
-  for (const ValueId value : values) bytes_ -= bytes_of_pair(value);
-  part_of_[node] = to;
-  for (const ValueId value : values) bytes_ += bytes_of_pair(value);
-}
 
 struct Move {
   NodeId node;

@@ -425,9 +425,6 @@ Latency latency(const Graph& graph, const Partition& partition, const Boundaries
 PerPart<LinkBytes> part_link_bytes(const Graph& graph, const Partition& partition,
                                    const Boundaries& boundaries, const LatencyInput& input);
 
-// The sum over all parts.
-LinkBytes total_link_bytes(const PerPart<LinkBytes>& parts);
-
 // Microseconds that the links take for the bytes of one part.
 double link_us(const LinkBytes& bytes, const Machine& machine);
 
@@ -556,30 +553,6 @@ struct LimitedSubgraphs {
 // each may be looked at that often.
 LimitedSubgraphs limit_parts(const Graph& graph, const Fusions& fusions,
                              const LimitsOfLists& limits, MergedSubgraphs merged);
-
-// What the limits count in each subgraph, updated while nodes move from one to another.
-class PartCounts {
- public:
-  // Counts activations only where they are limited. Linear in nodes + edges; about 40 bytes an edge.
-  PartCounts(const Graph& graph, const Subgraphs& subgraphs, const PartLimits& limits);
-
-  // Where activations are limited, linear in the subgraph's operands and outputs.
-  LimitedCounts of(PartId part) const;
-  // Linear in the node's operands and outputs.
-  void move(NodeId node, PartId to);
-
- private:
-  std::uint32_t reads_in(ValueId value, PartId part) const;
-  PartId home_of(ValueId value) const;
-  void count(ValueId value, PartId part, bool is_added);
-  void count(ValueId value, PartId from, PartId to, bool is_added);
-
-  const Graph& graph_;
-  PerNode<PartId> part_of_;
-  std::unordered_map<std::uint64_t, std::uint32_t> reads_;  // by value and subgraph: nodes
-  std::vector<LimitedCounts> counts_;
-  std::vector<std::set<NodeId>> members_;  // by subgraph, where activations are limited
-};
 
 // ---- extend ----
 //

@@ -746,47 +746,12 @@ class GrowingStage {
 
   void push(std::uint32_t group) {
     groups_.push_back(group);
-    time += instance_.time[group];
-    host_time += instance_.host_time[group];
-    bytes += instance_.bytes[group];
-    host_only += instance_.host_only[group];
-    for (std::size_t target = 0; target < instance_.targets; ++target) {
-      const double there = instance_.target_time[group * instance_.targets + target];
-      target_time[target] += std::max(0.0, there);
-      refused[target] += there < 0 ? 1 : 0;
-    }
-    for (const std::uint32_t net : instance_.nets_of.of(group)) {
-      count(net, -1);
-      ++pins_in_[net];
-      if (instance_.net_home[net] == group) home_in_[net] = 1;
-      count(net, 1);
-    }
-    for (const std::uint32_t shared : instance_.shared.of(group)) {
-      if (users_in_[shared]++ == 0) bytes += instance_.problem->shared_bytes[shared];
-    }
+    move(group, 1);
   }
 
   void pop() {
-    const std::uint32_t group = groups_.back();
+    move(groups_.back(), -1);
     groups_.pop_back();
-    time -= instance_.time[group];
-    host_time -= instance_.host_time[group];
-    bytes -= instance_.bytes[group];
-    host_only -= instance_.host_only[group];
-    for (std::size_t target = 0; target < instance_.targets; ++target) {
-      const double there = instance_.target_time[group * instance_.targets + target];
-      target_time[target] -= std::max(0.0, there);
-      refused[target] -= there < 0 ? 1 : 0;
-    }
-    for (const std::uint32_t net : instance_.nets_of.of(group)) {
-      count(net, -1);
-      --pins_in_[net];
-      if (instance_.net_home[net] == group) home_in_[net] = 0;
-      count(net, 1);
-    }
-    for (const std::uint32_t shared : instance_.shared.of(group)) {
-      if (--users_in_[shared] == 0) bytes -= instance_.problem->shared_bytes[shared];
-    }
   }
 
   const std::vector<std::uint32_t>& groups() const { return groups_; }
@@ -804,6 +769,31 @@ class GrowingStage {
   std::vector<std::uint32_t> refused;  // groups
 
  private:
+  // Adds what the group has to the stage, `sign` 1, or takes it away, -1.
+  void move(std::uint32_t group, int sign) {
+    const auto steps = static_cast<std::uint32_t>(sign);  // -1 wraps
+    time += sign * instance_.time[group];
+    host_time += sign * instance_.host_time[group];
+    bytes += sign * instance_.bytes[group];
+    host_only += steps * instance_.host_only[group];
+    for (std::size_t target = 0; target < instance_.targets; ++target) {
+      const double there = instance_.target_time[group * instance_.targets + target];
+      target_time[target] += sign * std::max(0.0, there);
+      refused[target] += there < 0 ? steps : 0;
+    }
+    for (const std::uint32_t net : instance_.nets_of.of(group)) {
+      count(net, -1);
+      pins_in_[net] += steps;
+      if (instance_.net_home[net] == group) home_in_[net] = sign > 0;
+      count(net, 1);
+    }
+    for (const std::uint32_t shared : instance_.shared.of(group)) {
+      const bool is_last = users_in_[shared] == (sign > 0 ? 0U : 1U);
+      users_in_[shared] += steps;
+      if (is_last) bytes += sign * instance_.problem->shared_bytes[shared];
+    }
+  }
+
   void count(std::uint32_t net, double sign) {
     const std::uint32_t pins = pins_in_[net];
     if (pins == 0 || pins == instance_.pins.of(net).size()) return;

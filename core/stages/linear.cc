@@ -426,6 +426,9 @@ std::vector<double> LinearProgram::curve() const {
   return objective;
 }
 
+namespace {
+
+// A cut of a line as an assignment of groups.
 Candidate candidate_of(const LineCut& cut, const Order& order,
                        std::span<const std::uint32_t> block_ends) {
   Candidate candidate;
@@ -440,6 +443,8 @@ Candidate candidate_of(const LineCut& cut, const Order& order,
   }
   return candidate;
 }
+
+}  // namespace
 
 // Cuts long orders: the dynamic program runs over blocks, first few coarse ones, then fine ones
 // around the cuts found, until every place next to a cut has been tried. Blocks end where few nets

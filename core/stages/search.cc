@@ -4,10 +4,10 @@
 #include <array>
 #include <cassert>
 #include <cmath>
-#include <deque>
 #include <functional>
 #include <numeric>
 #include <queue>
+#include <stack>
 #include <string>
 #include <utility>
 
@@ -29,23 +29,25 @@ std::vector<std::uint32_t> predecessor_counts(const Instance& instance) {
   return counts;
 }
 
-enum class Take : std::uint8_t { oldest, newest };
-
-Order order_by_readiness(const Instance& instance, Take take) {
+// In the order in which `ready`, an empty queue or stack, gives groups whose predecessors are done.
+Order order_by(const Instance& instance, auto ready) {
   std::vector<std::uint32_t> waits = predecessor_counts(instance);
-  std::deque<std::uint32_t> ready;
   for (std::uint32_t group = 0; group < instance.size(); ++group) {
-    if (waits[group] == 0) ready.push_back(group);
+    if (waits[group] == 0) ready.push(group);
   }
   Order order;
   order.reserve(instance.size());
   while (!ready.empty()) {
-    const std::uint32_t group = take == Take::oldest ? ready.front() : ready.back();
-    if (take == Take::oldest) ready.pop_front();
-    if (take == Take::newest) ready.pop_back();
+    std::uint32_t group = 0;
+    if constexpr (requires { ready.front(); }) {
+      group = ready.front();
+    } else {
+      group = ready.top();
+    }
+    ready.pop();
     order.push_back(group);
     for (const std::uint32_t next : instance.successors.of(group)) {
-      if (--waits[next] == 0) ready.push_back(next);
+      if (--waits[next] == 0) ready.push(next);
     }
   }
   return order;
@@ -178,31 +180,20 @@ Order given_order(const Instance& instance) {
 }
 
 Order order_by_key(const Instance& instance, std::span<const double> key) {
-  std::vector<std::uint32_t> waits = predecessor_counts(instance);
-  using Entry = std::pair<double, std::uint32_t>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-  for (std::uint32_t group = 0; group < instance.size(); ++group) {
-    if (waits[group] == 0) ready.emplace(key[group], group);
-  }
-  Order order;
-  order.reserve(instance.size());
-  while (!ready.empty()) {
-    const std::uint32_t group = ready.top().second;
-    ready.pop();
-    order.push_back(group);
-    for (const std::uint32_t next : instance.successors.of(group)) {
-      if (--waits[next] == 0) ready.emplace(key[next], next);
-    }
-  }
-  return order;
+  const auto is_later = [key](std::uint32_t a, std::uint32_t b) {
+    return std::pair(key[a], a) > std::pair(key[b], b);
+  };
+  using Groups = std::vector<std::uint32_t>;
+  return order_by(instance,
+                  std::priority_queue<std::uint32_t, Groups, decltype(is_later)>(is_later));
 }
 
 std::vector<Order> standard_orders(const Instance& instance) {
   Order from_sources = postorder(instance.successors, instance.predecessors);
   std::ranges::reverse(from_sources);
   return {given_order(instance),
-          order_by_readiness(instance, Take::newest),
-          order_by_readiness(instance, Take::oldest),
+          order_by(instance, std::stack<std::uint32_t>()),
+          order_by(instance, std::queue<std::uint32_t>()),
           std::move(from_sources),
           postorder(instance.predecessors, instance.successors),
           LeastLiveCut(instance).run(),
@@ -346,8 +337,51 @@ class Annealing {
     std::uint64_t moves = 0;         // to try
     std::uint64_t moves_before = 0;  // tried in earlier rounds
   };
+
   // Returns the least greatest load met, with its stages; objective kUnlimited when none fitted.
-  Candidate run(const Candidate& start, std::vector<double> reserve, const Round& round);
+  Candidate run(const Candidate& start, std::vector<double> reserve, const Round& round) {
+    StageState state(instance_, start, std::move(reserve));
+    energy_.clear();
+    for (std::uint32_t stage = 0; stage < state.stage_count(); ++stage) {
+      energy_.push_back(energy(state, stage, round));
+    }
+    Candidate best;
+    best.kind_of_stage = start.kind_of_stage;
+    std::uint64_t steps_left = kMostStepsAMove * round.moves;
+    for (std::uint64_t move = 0; move < round.moves; ++move) {
+      // So rarely that asking for the time costs nothing beside the moves, and so often that a limit
+      // of seconds holds.
+      if (move % 4096 == 0) {
+        tell(options_.progress,
+             {"improving stages", "moves", round.moves_before + move, options_.moves});
+        if (options_.deadline != nullptr && options_.deadline->has_passed()) break;
+      }
+      const double done = static_cast<double>(move) / static_cast<double>(round.moves);
+      // Not down to 0, since the temperature divides.
+      const double temperature = round.temperature * (1 - done) + 1e-4;
+      const std::uint32_t group = pick_group(state);
+      const std::size_t steps = instance_.nets_of.of(group).size() +
+                                instance_.predecessors.of(group).size() +
+                                instance_.successors.of(group).size();
+      if (steps > steps_left) break;
+      steps_left -= steps;
+      const std::uint32_t to = pick_stage(state, group);
+      if (to == kNoItem) continue;
+      const std::uint32_t from = state.stage_of(group);
+      state.move(group, to);
+      const double energy_from = energy(state, from, round);
+      const double energy_to = energy(state, to, round);
+      const double change = energy_from + energy_to - energy_[from] - energy_[to];
+      if (change > 0 && random_.unit() >= decay(change / temperature)) {
+        state.move(group, from);
+        continue;
+      }
+      energy_[from] = energy_from;
+      energy_[to] = energy_to;
+      note_if_best(state, best);
+    }
+    return best;
+  }
 
  private:
   double energy(const StageState& state, std::uint32_t stage, const Round& round) const {
@@ -357,103 +391,56 @@ class Annealing {
     // whose powers are about 1. Without the cap one misfit would hide all others.
     return power(std::min(load, 4.0), round.exponent);
   }
-  std::uint32_t pick_group(const StageState& state);
-  std::uint32_t pick_stage(const StageState& state, std::uint32_t group);
-  void note_if_best(const StageState& state, Candidate& best) const;
+
+  // Three times in four, a group of the stage with the greatest energy.
+  std::uint32_t pick_group(const StageState& state) {
+    // The objective is the heaviest stage, so most moves that can help begin there. The fourth goes
+    // anywhere: a light stage may have to make room first. Both shares were chosen, not measured.
+    if (random_.below(4) != 0) {
+      const auto heaviest =
+          static_cast<std::uint32_t>(std::ranges::max_element(energy_) - energy_.begin());
+      const auto members = state.members(heaviest);
+      if (!members.empty()) return members[random_.below(members.size())];
+    }
+    return random_.below(instance_.size());
+  }
+
+  // Mostly a neighbouring stage, otherwise any stage that the group may be in; kNoItem: it cannot
+  // move.
+  std::uint32_t pick_stage(const StageState& state, std::uint32_t group) {
+    const StageState::Range range = state.range_of(group);
+    const std::uint32_t from = state.stage_of(group);
+    if (range.first >= range.last) return kNoItem;
+    std::uint32_t to = range.first + random_.below(range.last - range.first + 1);
+    // A move to a neighbour changes what crosses one border only; a jump is what takes a group past a
+    // stage that is full.
+    if (random_.below(8) != 0) {
+      const bool down = (random_.next() >> 63U) != 0;
+      if (down ? from == range.first : from == range.last) return kNoItem;
+      to = down ? from - 1 : from + 1;
+    }
+    const bool empties = instance_.fleet->exact_stages() && state.members(from).size() == 1;
+    return to == from || empties || !state.may_enter(group, to) ? kNoItem : to;
+  }
+
+  void note_if_best(const StageState& state, Candidate& best) const {
+    double greatest = 0;
+    for (std::uint32_t stage = 0; stage < state.stage_count(); ++stage) {
+      if (state.overflow(stage) > 0) return;
+      greatest = std::max(greatest, state.load(stage));
+    }
+    // Sums that groups were added to and taken from again differ in their last digits: without the
+    // margin the same stages would be noted as better over and over.
+    if (greatest >= best.objective * (1 - 1e-12)) return;
+    best.objective = greatest;
+    best.stage_of = state.stages();
+  }
 
   const Instance& instance_;
   const SearchOptions& options_;
   Random& random_;
   std::vector<double> energy_;  // by stage
 };
-
-// Three times in four, a group of the stage with the greatest energy.
-std::uint32_t Annealing::pick_group(const StageState& state) {
-  // The objective is the heaviest stage, so most moves that can help begin there. The fourth goes
-  // anywhere: a light stage may have to make room first. Both shares were chosen, not measured.
-  if (random_.below(4) != 0) {
-    const auto heaviest =
-        static_cast<std::uint32_t>(std::ranges::max_element(energy_) - energy_.begin());
-    const auto members = state.members(heaviest);
-    if (!members.empty()) return members[random_.below(members.size())];
-  }
-  return random_.below(instance_.size());
-}
-
-// Mostly a neighbouring stage, otherwise any stage that the group may be in; kNoItem: it cannot
-// move.
-std::uint32_t Annealing::pick_stage(const StageState& state, std::uint32_t group) {
-  const StageState::Range range = state.range_of(group);
-  const std::uint32_t from = state.stage_of(group);
-  if (range.first >= range.last) return kNoItem;
-  std::uint32_t to = range.first + random_.below(range.last - range.first + 1);
-  // A move to a neighbour changes what crosses one border only; a jump is what takes a group past a
-  // stage that is full.
-  if (random_.below(8) != 0) {
-    const bool down = (random_.next() >> 63U) != 0;
-    if (down ? from == range.first : from == range.last) return kNoItem;
-    to = down ? from - 1 : from + 1;
-  }
-  const bool empties = instance_.fleet->exact_stages() && state.members(from).size() == 1;
-  return to == from || empties || !state.may_enter(group, to) ? kNoItem : to;
-}
-
-void Annealing::note_if_best(const StageState& state, Candidate& best) const {
-  double greatest = 0;
-  for (std::uint32_t stage = 0; stage < state.stage_count(); ++stage) {
-    if (state.overflow(stage) > 0) return;
-    greatest = std::max(greatest, state.load(stage));
-  }
-  // Sums that groups were added to and taken from again differ in their last digits: without the
-  // margin the same stages would be noted as better over and over.
-  if (greatest >= best.objective * (1 - 1e-12)) return;
-  best.objective = greatest;
-  best.stage_of = state.stages();
-}
-
-Candidate Annealing::run(const Candidate& start, std::vector<double> reserve, const Round& round) {
-  StageState state(instance_, start, std::move(reserve));
-  energy_.clear();
-  for (std::uint32_t stage = 0; stage < state.stage_count(); ++stage) {
-    energy_.push_back(energy(state, stage, round));
-  }
-  Candidate best;
-  best.kind_of_stage = start.kind_of_stage;
-  std::uint64_t steps_left = kMostStepsAMove * round.moves;
-  for (std::uint64_t move = 0; move < round.moves; ++move) {
-    // So rarely that asking for the time costs nothing beside the moves, and so often that a limit
-    // of seconds holds.
-    if (move % 4096 == 0) {
-      tell(options_.progress,
-           {"improving stages", "moves", round.moves_before + move, options_.moves});
-      if (options_.deadline != nullptr && options_.deadline->has_passed()) break;
-    }
-    const double done = static_cast<double>(move) / static_cast<double>(round.moves);
-    // Not down to 0, since the temperature divides.
-    const double temperature = round.temperature * (1 - done) + 1e-4;
-    const std::uint32_t group = pick_group(state);
-    const std::size_t steps = instance_.nets_of.of(group).size() +
-                              instance_.predecessors.of(group).size() +
-                              instance_.successors.of(group).size();
-    if (steps > steps_left) break;
-    steps_left -= steps;
-    const std::uint32_t to = pick_stage(state, group);
-    if (to == kNoItem) continue;
-    const std::uint32_t from = state.stage_of(group);
-    state.move(group, to);
-    const double energy_from = energy(state, from, round);
-    const double energy_to = energy(state, to, round);
-    const double change = energy_from + energy_to - energy_[from] - energy_[to];
-    if (change > 0 && random_.unit() >= decay(change / temperature)) {
-      state.move(group, from);
-      continue;
-    }
-    energy_[from] = energy_from;
-    energy_[to] = energy_to;
-    note_if_best(state, best);
-  }
-  return best;
-}
 
 class LocalSearch {
  public:

@@ -703,10 +703,6 @@ class LinearProgram {
   std::vector<std::uint32_t> reached_;
 };
 
-// A cut of a line as an assignment of groups.
-Candidate candidate_of(const LineCut& cut, const Order& order,
-                       std::span<const std::uint32_t> block_ends);
-
 // The best cut of an order. Exact while the line is short enough; longer lines are cut over blocks
 // around good places (LongOrder in core/stages/linear.cc). The objective is kUnlimited when none is below `below`.
 Candidate cut_order(const Instance& instance, const Order& order, const LinearOptions& options);

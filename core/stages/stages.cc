@@ -375,19 +375,7 @@ class Sharder {
 
   std::uint64_t parameters_first_used_by(NodeId node) {
     std::uint64_t elements = 0;
-    for (const ValueId parameter : graph_.module_parameters(node)) pending_.push_back(parameter);
-    for (const Operand& operand : graph_.operands(node)) pending_.push_back(operand.value);
-    while (!pending_.empty()) {
-      const ValueId value = pending_.back();
-      pending_.pop_back();
-      if (!graph_.is_parameter(value)) continue;
-      const ValueId canonical = graph_.canonical_parameter(value);
-      if (!counted_.insert(canonical)) continue;
-      elements += elements_of(canonical);
-      const NodeId maker = graph_.value(canonical).producer;
-      if (maker == kNone<NodeId>) continue;
-      for (const Operand& operand : graph_.operands(maker)) pending_.push_back(operand.value);
-    }
+    for (const ValueId one : new_parameters(graph_, node, counted_)) elements += elements_of(one);
     return elements;
   }
 
@@ -436,7 +424,6 @@ class Sharder {
   const std::size_t input_count_;
   std::uint64_t share_ = 0;
   ValueSet counted_;  // by canonical parameter, and outputs of constants
-  std::vector<ValueId> pending_;
   std::vector<Run> runs_ = {{0, 0}};
   bool is_full_ = false;  // the next node starts a stage
 };
@@ -614,8 +601,7 @@ class StageBoundaryFinder {
     sort_unique(kept_);
     if (kept_.empty()) return;
     notes_.push_back(
-        "not transmitted everywhere, since a module or a constant of the stage needs a "
-        "copy: " +
+        "not transmitted everywhere, since a module or a constant of the stage needs a copy: " +
         names_of(kept_));
   }
 

@@ -129,12 +129,10 @@ FileStamp file_stamp(const struct stat& status) noexcept;
 // The watched inputs form one list per process, since a signal handler has no arguments to pass it
 // in.
 
-class InputWatch {
+class InputWatch : Pinned {
  public:
   // `bytes` are the mapped bytes of the open file; `path` is its name in messages.
   InputWatch(std::string path, int fd, std::string_view bytes);
-  InputWatch(const InputWatch&) = delete;
-  InputWatch& operator=(const InputWatch&) = delete;
   ~InputWatch();
 
   const FileStamp& stamp() const { return stamp_; }
@@ -293,8 +291,6 @@ Status<Fault> write_pieces(const BytePieces& pieces, std::span<const ByteSource>
 // `shown` is its name in messages.
 void record_input(const std::string& path, const std::string& shown);
 inline void record_input(const std::string& path) { record_input(path, path); }
-// Adds an open file.
-void record_open_input(int file, const std::string& shown);
 // Adds every file in the folder and in folders within, apart from temporaries. Error: what cannot be
 // looked at.
 Status<Diagnostics> record_inputs_below(const std::string& folder);
@@ -406,11 +402,9 @@ void remove_temporaries() noexcept;
 std::vector<int> stopping_signals();
 
 // Delays stopping_signals() while it lives, so that a sequence of steps is not interrupted.
-class Uninterrupted {
+class Uninterrupted : Pinned {
  public:
   Uninterrupted();
-  Uninterrupted(const Uninterrupted&) = delete;
-  Uninterrupted& operator=(const Uninterrupted&) = delete;
   ~Uninterrupted();
 
  private:
@@ -453,10 +447,6 @@ void remove_left_folder(const FolderMark& mark);
 // ---- renaming ----
 //
 // Renames files and folders to their final names at once, and back again on failure.
-
-// The mode (st_mode) at the path itself: a link is not followed. nullopt if the path does not
-// exist.
-std::optional<unsigned> mode_at(const std::string& path);
 
 // Renames to a path that must not exist; false, with errno, on failure.
 bool rename_new(const std::string& from, const std::string& to);
@@ -546,11 +536,6 @@ Status<Diagnostics> undo_unfinished_moves(const std::string& folder);
 // One file of output, written completely or not at all: through a temporary sibling that is
 // renamed.
 
-// Whether a file may be put in the place of what is at the path: the one policy of all that writes.
-// Nothing replaces an input ("input record" above) or a folder. A file that has content is replaced only
-// where `force` says so: nothing tells what was made by hand from what cleave wrote and somebody changed.
-Status<Diagnostics> check_may_replace(const std::string& path, bool force);
-
 // Whether write_file() could write the file now, so that a command can refuse before it does the
 // work. Leaves no file behind.
 Status<Diagnostics> check_may_write(const std::string& path, bool force);
@@ -562,25 +547,11 @@ Status<Diagnostics> write_file(const std::string& path, std::string_view bytes, 
 // What is said of an output that is there already.
 inline constexpr std::string_view kExists = "exists already; --force replaces it";
 
-// Follows links to the file or folder, so that a link remains a link; a path that does not exist is
-// returned as it is.
-std::string behind_links(const std::string& path);
-
-// The folder that the path's last part is in: "." for a bare name.
-std::string parent_folder(const std::string& path);
-
 // Follows links; false when there is nothing at the path.
 bool is_folder(const std::string& path);
 
 // "./m/x.onnx" and "m/x.onnx" are the same.
 std::string plain_path(const std::string& path);
-
-// Refuses when an input has changed: a result made from it would describe a file that no longer
-// exists.
-Status<Diagnostics> check_inputs_unchanged();
-
-// Refuses when the path leads to an input.
-Status<Diagnostics> check_is_no_input(const std::string& path);
 
 // ---- manifest ----
 //

@@ -198,12 +198,10 @@ struct JsonFault {
   std::optional<std::uint64_t> opened_at = {};  // the object or list that is not closed
 };
 
-class JsonTokens {
+class JsonTokens : Pinned {
  public:
   // `text` must be at most 4 GiB and outlive this.
   explicit JsonTokens(std::string_view text);
-  JsonTokens(const JsonTokens&) = delete;
-  JsonTokens& operator=(const JsonTokens&) = delete;
   ~JsonTokens();
 
   // Appends the offsets of the next piece's tokens; there may be none. Do not read on after a
@@ -624,9 +622,9 @@ class JsonFields {
   // True when the value at the cursor has that type; otherwise reports a fault and skips it.
   bool is(JsonType wanted) { return cursor_.type() == wanted || is_refused(wanted); }
   // Reports that the value at the cursor is not what is wanted, and skips it.
-  void refuse(std::string_view wanted);
+  void refuse(std::string_view wanted) { refuse_as(field_text(), wanted); }
   // The same for an item of the list or object that is the field's value.
-  void refuse_item(std::string_view wanted);
+  void refuse_item(std::string_view wanted) { refuse_as("an item of " + field_text(), wanted); }
   // `"shape" of output "y" of node "n"`: the last field that next() returned.
   std::string field_text() const;
 
@@ -634,6 +632,7 @@ class JsonFields {
   std::optional<std::size_t> look_for_next();
   std::optional<std::size_t> find(std::string_view key) const;
   bool is_refused(JsonType wanted);
+  void refuse_as(const std::string& what, std::string_view wanted);
 
   JsonCursor& cursor_;
   JsonFaults& faults_;
@@ -670,13 +669,9 @@ struct StringFault {
   std::uint64_t offset;
   bool is_unclosed;
 };
-std::optional<StringFault> find_string_fault(std::string_view text);
 
 // The innermost list item of the outermost object that contains the byte at `offset`: "nodes[17]",
 // "inputs[0]"; "the graph" when it is in no list. The text before must be JSON.
 std::string json_holder_of(std::string_view text, std::uint64_t offset);
-
-// The text between the quotes around `offset`; ends sensibly when the closing quote is missing.
-std::string_view json_string_around(std::string_view text, std::uint64_t offset);
 
 }  // namespace cleave

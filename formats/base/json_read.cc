@@ -175,6 +175,33 @@ namespace {
 // Other lengths were not measured.
 constexpr std::size_t kPiece = std::size_t{128} << 10U;
 
+// The offset after the string whose opening quote is at `at`; npos when it is not closed.
+std::size_t behind_string(std::string_view text, std::size_t at) {
+  for (++at; at < text.size(); ++at) {
+    if (text[at] == '\\') {
+      ++at;
+    } else if (text[at] == '"') {
+      return at + 1;
+    }
+  }
+  return text.npos;
+}
+
+std::optional<StringFault> find_string_fault(std::string_view text) {
+  for (std::size_t at = text.find('"'); at != text.npos; at = text.find('"', at)) {
+    const std::size_t end = behind_string(text, at);
+    const std::string_view inside = text.substr(at, std::min(end, text.size()) - at);
+    const auto control =
+        std::ranges::find_if(inside, [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+    if (control != inside.end()) {
+      return StringFault{at + static_cast<std::size_t>(control - inside.begin()), false};
+    }
+    if (end == text.npos) return StringFault{at, true};
+    at = end;
+  }
+  return std::nullopt;
+}
+
 JsonFault string_fault(std::string_view text) {
   const auto fault = find_string_fault(text);
   if (!fault) return {0, "is not JSON"};
@@ -184,6 +211,14 @@ JsonFault string_fault(std::string_view text) {
   const bool is_break = text[fault->offset] == '\n' || text[fault->offset] == '\r';
   return {fault->offset, is_break ? "the line ends inside quotes; a closing quote is missing"
                                   : "a control character inside quotes; write it as \\u00XX"};
+}
+
+// The text between the quotes around `offset`; ends sensibly when the closing quote is missing.
+std::string_view json_string_around(std::string_view text, std::uint64_t offset) {
+  const std::size_t open = text.rfind('"', offset);
+  if (open == text.npos) return {};
+  const std::size_t close = std::min(behind_string(text, open), text.size());
+  return text.substr(open + 1, close - open - 2);
 }
 
 JsonFault utf8_fault(std::string_view text) {
@@ -626,19 +661,11 @@ std::string JsonFields::field_text() const {
   return subject_.is_outermost() ? field : field + " of " + subject_.text();
 }
 
-void JsonFields::refuse(std::string_view wanted) {
+void JsonFields::refuse_as(const std::string& what, std::string_view wanted) {
   const JsonType found = cursor_.type();
   if (found == JsonType::none) return;
-  faults_.add(cursor_.offset(), field_text() + " must be " + std::string(wanted) + ", not " +
+  faults_.add(cursor_.offset(), what + " must be " + std::string(wanted) + ", not " +
                                     std::string(json_type_name(found)));
-  cursor_.skip();
-}
-
-void JsonFields::refuse_item(std::string_view wanted) {
-  const JsonType found = cursor_.type();
-  if (found == JsonType::none) return;
-  faults_.add(cursor_.offset(), "an item of " + field_text() + " must be " + std::string(wanted) +
-                                    ", not " + std::string(json_type_name(found)));
   cursor_.skip();
 }
 
@@ -670,36 +697,7 @@ void JsonKeys::report_repeated(JsonFaults& faults, const JsonFields& fields) {
 
 // ---- broken json ----
 
-namespace {
-
-// The offset after the string whose opening quote is at `at`; npos when it is not closed.
-std::size_t behind_string(std::string_view text, std::size_t at) {
-  for (++at; at < text.size(); ++at) {
-    if (text[at] == '\\') {
-      ++at;
-    } else if (text[at] == '"') {
-      return at + 1;
-    }
-  }
-  return text.npos;
-}
-
-}  // namespace
-
-std::optional<StringFault> find_string_fault(std::string_view text) {
-  for (std::size_t at = text.find('"'); at != text.npos; at = text.find('"', at)) {
-    const std::size_t end = behind_string(text, at);
-    const std::string_view inside = text.substr(at, std::min(end, text.size()) - at);
-    const auto control =
-        std::ranges::find_if(inside, [](char c) { return static_cast<unsigned char>(c) < 0x20; });
-    if (control != inside.end()) {
-      return StringFault{at + static_cast<std::size_t>(control - inside.begin()), false};
-    }
-    if (end == text.npos) return StringFault{at, true};
-    at = end;
-  }
-  return std::nullopt;
-}
+namespace {}  // namespace
 
 std::string json_holder_of(std::string_view text, std::uint64_t offset) {
   std::size_t depth = 0;
@@ -730,13 +728,6 @@ std::string json_holder_of(std::string_view text, std::uint64_t offset) {
   }
   if (depth < 2 || key.empty()) return "the graph";
   return std::string(key) + "[" + std::to_string(item) + "]";
-}
-
-std::string_view json_string_around(std::string_view text, std::uint64_t offset) {
-  const std::size_t open = text.rfind('"', offset);
-  if (open == text.npos) return {};
-  const std::size_t close = std::min(behind_string(text, open), text.size());
-  return text.substr(open + 1, close - open - 2);
 }
 
 }  // namespace cleave

@@ -54,13 +54,15 @@ bool rename_at_once(const std::string&, const std::string&, unsigned) {
 }
 #endif
 
-}  // namespace
-
+// The mode (st_mode) at the path itself: a link is not followed. nullopt if the path does not
+// exist.
 std::optional<unsigned> mode_at(const std::string& path) {
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
   return status.st_mode;
 }
+
+}  // namespace
 
 // Checks first on a file system that cannot guarantee that the target does not exist.
 bool rename_new(const std::string& from, const std::string& to) {
@@ -272,15 +274,14 @@ Status<Diagnostics> undo_journal(const std::string& temporary, const std::string
   const auto moves = read_journal(journal_in(temporary));
   if (!moves) return Done{};
   if (const auto strangers = strangers_in(temporary, *moves); !strangers.empty()) {
-    Diagnostic fault = diagnostic_of(
-        folder,
-        "a run that was killed left it half-written, and it was copied since: nothing is "
-        "changed, since it is unknown which files belong together");
+    Diagnostic fault =
+        diagnostic_of(folder,
+                      "a run that was killed left it half-written, and it was copied since: "
+                      "nothing is changed, since it is unknown which files belong together");
     fault.notes.push_back(escaped_in_quotes(temporary) +
                           " has what that run had set aside: " + named_entries(strangers));
     fault.notes.emplace_back(
-        "move those files back where they belong or remove that folder, then "
-        "run this again");
+        "move those files back where they belong or remove that folder, then run this again");
     return Diagnostics{fault};
   }
   for (auto move = moves->rbegin(); move != moves->rend(); ++move) {
@@ -368,13 +369,14 @@ Status<Diagnostics> write_through(const std::string& path, std::string_view byte
   return Done{};
 }
 
-}  // namespace
-
+// The folder that the path's last part is in: "." for a bare name.
 std::string parent_folder(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == path.npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
 }
+
+}  // namespace
 
 bool is_folder(const std::string& path) {
   std::error_code error;
@@ -385,18 +387,25 @@ std::string plain_path(const std::string& path) {
   return std::filesystem::path(path).lexically_normal().string();
 }
 
+namespace {
+
+// Follows links to the file or folder, so that a link remains a link; a path that does not exist is
+// returned as it is.
 std::string behind_links(const std::string& path) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);
   return error ? path : real.string();
 }
 
+// Refuses when an input has changed: a result made from it would describe a file that no longer
+// exists.
 Status<Diagnostics> check_inputs_unchanged() {
   const char* const changed = changed_input();
   if (changed == nullptr) return Done{};
   return fault(changed, std::string(kInputChanged));
 }
 
+// Refuses when the path leads to an input.
 Status<Diagnostics> check_is_no_input(const std::string& path) {
   const std::string input = input_at_path(path);
   if (input.empty()) return Done{};
@@ -405,6 +414,9 @@ Status<Diagnostics> check_is_no_input(const std::string& path) {
                          ": give the output another name");
 }
 
+// Whether a file may be put in the place of what is at the path: the one policy of all that writes.
+// Nothing replaces an input ("input record" above) or a folder. A file that has content is replaced only
+// where `force` says so: nothing tells what was made by hand from what cleave wrote and somebody changed.
 Status<Diagnostics> check_may_replace(const std::string& path, bool force) {
   if (auto other = check_is_no_input(path); !other) return other;
   struct stat status = {};
@@ -413,6 +425,8 @@ Status<Diagnostics> check_may_replace(const std::string& path, bool force) {
   if (force || !S_ISREG(status.st_mode) || status.st_size == 0) return Done{};
   return fault(path, std::string(kExists));
 }
+
+}  // namespace
 
 Status<Diagnostics> check_may_write(const std::string& path, bool force) {
   if (auto free = check_may_replace(path, force); !free) return free;

@@ -224,8 +224,7 @@ std::array<std::atomic<pid_t>, kMostChildren> children = {};
 
 std::atomic<bool> are_children_ended = false;
 
-}  // namespace
-
+// False when the table is full (kMostChildren).
 bool register_child(pid_t pid, ChildKind kind) {
   for (auto& slot : children) {
     pid_t none = 0;
@@ -234,6 +233,7 @@ bool register_child(pid_t pid, ChildKind kind) {
   return false;
 }
 
+// False when the table is full (kMostChildren).
 void forget_child(pid_t pid) {
   for (auto& slot : children) {
     pid_t expected = pid, launcher = -pid;
@@ -242,14 +242,13 @@ void forget_child(pid_t pid) {
   }
 }
 
+// False when the table is full (kMostChildren).
 bool is_registered_child(pid_t pid) {
   for (const auto& slot : children) {
     if (slot.load() == pid || slot.load() == -pid) return true;
   }
   return false;
 }
-
-namespace {
 
 // What follows runs in a signal handler: it allocates nothing, and its memory is reserved here.
 struct ProcessEntry {
@@ -608,6 +607,21 @@ Result<SpawnedChild, int> spawn_child(const ChildCommand& command, ChildInput in
                       std::move(err->read)};
 }
 
+namespace {
+
+// Ends orphans started by the child with the tag; for tag 0 all orphans.
+void end_left_behind(std::uint64_t tag) {
+  constexpr int kMostRounds = 64;  // an orphan's own children become orphans, too
+  for (int round = 0; round < kMostRounds; ++round) {
+    const std::vector<pid_t> orphans = orphans_of(tag);
+    if (orphans.empty()) return;
+    for (const pid_t pid : orphans) ::kill(pid, SIGKILL);
+    for (const pid_t pid : orphans) wait_for(pid, nullptr);
+  }
+}
+
+}  // namespace
+
 int end_child(const SpawnedChild& child) {
   if (child.kind == ChildKind::launcher && !ends_within(child.pid, 2)) {
     ::kill(-child.pid, SIGTERM);
@@ -621,16 +635,6 @@ int end_child(const SpawnedChild& child) {
   forget_child(child.pid);
   end_left_behind(child.tag);
   return status;
-}
-
-void end_left_behind(std::uint64_t tag) {
-  constexpr int kMostRounds = 64;  // an orphan's own children become orphans, too
-  for (int round = 0; round < kMostRounds; ++round) {
-    const std::vector<pid_t> orphans = orphans_of(tag);
-    if (orphans.empty()) return;
-    for (const pid_t pid : orphans) ::kill(pid, SIGKILL);
-    for (const pid_t pid : orphans) wait_for(pid, nullptr);
-  }
 }
 
 // ---- child run ----
@@ -659,7 +663,7 @@ bool take_output(int fd, KeptOutput& kept) {
   return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-class RunningChild {
+class RunningChild : Pinned {
  public:
   RunningChild(SpawnedChild child, const ChildCommand& command)
       : child_(std::move(child)),
@@ -671,8 +675,6 @@ class RunningChild {
   ~RunningChild() {
     if (exit_fd_ >= 0) ::close(exit_fd_);
   }
-  RunningChild(const RunningChild&) = delete;
-  RunningChild& operator=(const RunningChild&) = delete;
 
   ChildResult wait() {
     while (!has_ended()) {

@@ -75,9 +75,6 @@ Result<SpawnedChild, int> spawn_child(const ChildCommand& command, ChildInput in
 // 2 s to end by itself, then SIGTERM and 5 s more. Returns the child's wait status.
 int end_child(const SpawnedChild& child);
 
-// Ends orphans started by the child with the tag; for tag 0 all orphans.
-void end_left_behind(std::uint64_t tag);
-
 // Kills the groups of all children and all that they started, but sends SIGTERM to launchers and leaves
 // what these started to them. The process must end after it. It allocates nothing, so that
 // signal handlers may call it.
@@ -89,11 +86,6 @@ bool has_ended_children() noexcept;
 //
 // The children that this process has started and not yet waited for. There is one table per
 // process, since a signal handler has no arguments to pass it in.
-
-// False when the table is full (kMostChildren).
-bool register_child(int pid, ChildKind kind);
-void forget_child(int pid);
-bool is_registered_child(int pid);
 
 inline constexpr int kMostChildren = 1024;
 
@@ -149,14 +141,12 @@ class WorkerProcess {
 //
 // Ticker: calls a function every so many seconds, in a thread of its own, while work goes on in others.
 
-class Ticker {
+class Ticker : Pinned {
  public:
   // `call` runs beside everything else until this object goes out of scope. Where the system starts no
   // thread it is never called.
   Ticker(double seconds, std::function<void()> call);
   ~Ticker();
-  Ticker(const Ticker&) = delete;
-  Ticker& operator=(const Ticker&) = delete;
 
  private:
   void run(double seconds);
@@ -177,7 +167,7 @@ class Ticker {
 // The system ends a child process when the thread that started it ends (PR_SET_PDEATHSIG), so the
 // threads live as long as the workers that they start.
 
-class Lanes {
+class Lanes : Pinned {
  public:
   // A job gets the number of the lane that runs it.
   using Job = std::function<void(std::size_t lane)>;
@@ -187,8 +177,6 @@ class Lanes {
   explicit Lanes(std::size_t count);
   // Ends the threads.
   ~Lanes();
-  Lanes(const Lanes&) = delete;
-  Lanes& operator=(const Lanes&) = delete;
 
   std::size_t count() const { return own_.size(); }
   // Begins the jobs in their order, and returns when all are done. When jobs throw, those that have

@@ -92,11 +92,8 @@ class NodeCsvReader {
   std::unordered_set<std::string> names_;
 };
 
-}  // namespace
-
+// The first line may be left out. Refuses other files, times below 0, and nodes given twice.
 Loaded<CostEntries> read_node_csv(const SourceFile& source) { return NodeCsvReader(source).read(); }
-
-namespace {
 
 constexpr double kMicrosecondsInMs = 1000;
 // 31 years, which is 1e15 us: beyond, the number is in another unit, and sums would lose
@@ -127,8 +124,7 @@ Layer take_layer(JsonWalk& walk) {
   return layer;
 }
 
-}  // namespace
-
+// Takes the median of each layer, or the average if an old file has no median.
 Loaded<CostEntries> read_tensorrt_profile(const SourceFile& source) {
   TextFaults faults(source.path(), source.bytes());
   JsonWalk walk(source.bytes(), faults);
@@ -153,8 +149,6 @@ Loaded<CostEntries> read_tensorrt_profile(const SourceFile& source) {
   return made;
 }
 
-namespace {
-
 constexpr std::size_t kStart = 4096;  // bytes in which the format is recognised
 
 std::string_view without_space(std::string_view text) {
@@ -177,129 +171,6 @@ std::string_view cost_format_name(CostFormat format) {
                                                       "cleave.costs"};
   return kNames[static_cast<std::size_t>(format)];
 }
-
-Loaded<CostEntries> read_cost_file(const SourceFile& source) {
-  const std::string_view start = without_space(source.bytes().substr(0, kStart));
-  if (start.starts_with('[')) {
-    const bool is_tensorrt = holds(start, "\"timeMs\"") || holds(start, "\"medianMs\"") ||
-                             (holds(start, "\"count\"") && !holds(start, "\"cat\""));
-    return is_tensorrt ? read_tensorrt_profile(source) : read_onnxruntime_profile(source);
-  }
-  if (start.starts_with('{')) {
-    const bool is_openvino = holds(start, "_performance\"") || holds(start, "\"report_type\"");
-    return is_openvino ? read_openvino_json(source) : read_costs_json(source);
-  }
-  if (start.starts_with("layerName;") || start.starts_with("layerName,")) {
-    return read_openvino_csv(source);
-  }
-  return read_node_csv(source);
-}
-
-// ---- cost set ----
-
-namespace {
-
-std::vector<OpTime> first_op_times(std::span<const ModelCosts> files) {
-  for (const ModelCosts& file : files) {
-    if (!file.op_times.empty()) return file.op_times;
-  }
-  return {};
-}
-
-// Scales the estimates to what the profile leaves; returns what is then still in no node's time.
-UnmatchedTime fit_to_profile(std::span<const ModelCosts> files, DeviceTimes& times) {
-  auto left = unmatched_time(files);
-  if (!left) return {};
-  times = with_estimates_within(std::move(times), left->us);
-  left->us = std::max(left->us - estimated_us(times), 0.0);
-  return *left;
-}
-
-}  // namespace
-
-MeasuredTargets measured_targets(const Graph& graph, const Machine& machine, const CostSet& costs,
-                                 std::span<const Machine> later) {
-  MeasuredTargets made{.times = target_times(graph, machine, costs.cpu_us, costs.acc_us)};
-  made.cpu_unmatched = fit_to_profile(costs.cpu, made.times.cpu);
-  made.acc_unmatched = fit_to_profile(costs.acc, made.times.acc);
-  const PerNode<NodeCost> costs_of_nodes =
-      later.empty() ? PerNode<NodeCost>() : node_costs(graph);  // once for all: they cost the most
-  for (std::size_t i = 0; i < later.size(); ++i) {
-    const bool is_measured = i < costs.later.size();
-    made.times.later.push_back(device_times(costs_of_nodes, graph, later[i].acc,
-                                            is_measured ? costs.later[i].us : MeasuredTimes()));
-    if (is_measured) fit_to_profile(costs.later[i].files, made.times.later.back());
-  }
-  return made;
-}
-
-CostSource cost_source_of(std::string_view text, std::span<const std::string> targets) {
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (!text.starts_with(targets[i] + "=")) continue;
-    return {CostTarget::acc, std::string(text.substr(targets[i].size() + 1)), i};
-  }
-  if (text.starts_with("cpu=")) return {CostTarget::cpu, std::string(text.substr(4))};
-  if (text.starts_with("acc=")) return {CostTarget::acc, std::string(text.substr(4))};
-  return {CostTarget::cpu, std::string(text)};
-}
-
-Loaded<std::vector<OpenCosts>> open_costs(std::span<const CostSource> sources) {
-  std::vector<OpenCosts> files;
-  for (const CostSource& from : sources) {
-    auto source = open_side_file(from.path);
-    if (!source) return std::move(source).error();
-    files.push_back({from.target, *std::move(source), from.which});
-  }
-  return files;
-}
-
-Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, const Graph& graph) {
-  const auto files = open_costs(sources);
-  if (!files) return files.error();
-  return read_cost_set(*files, graph);
-}
-
-Loaded<CostSet> read_cost_set(std::span<const OpenCosts> files, const Graph& graph) {
-  CostSet set;
-  for (const OpenCosts& from : files) {
-    auto costs = read_model_costs(from.file, graph);
-    if (!costs) return std::move(costs).error();
-    set.warnings.insert(set.warnings.end(), costs->warnings.begin(), costs->warnings.end());
-    if (from.which > 0) {
-      if (set.later.size() < from.which) set.later.resize(from.which);
-      set.later[from.which - 1].files.push_back(*std::move(costs));
-      continue;
-    }
-    (from.target == CostTarget::cpu ? set.cpu : set.acc).push_back(*std::move(costs));
-  }
-  for (TargetCosts& target : set.later) {
-    target.us = merge_times(target.files);
-    target.ops = first_op_times(target.files);
-  }
-  set.cpu_us = merge_times(set.cpu);
-  set.acc_us = merge_times(set.acc);
-  set.cpu_ops = first_op_times(set.cpu);
-  set.acc_ops = first_op_times(set.acc);
-  return set;
-}
-
-ShapeOverlay observed_shapes(const CostSet& costs) {
-  ShapeOverlay shapes;
-  for (const ObservedShape& shape : costs.inferred) shapes.add(shape.value, shape.dims);
-  for (const auto* const files : {&costs.cpu, &costs.acc}) {
-    for (const ModelCosts& file : *files) {
-      for (const ObservedShape& shape : file.shapes) shapes.add(shape.value, shape.dims);
-    }
-  }
-  for (const TargetCosts& target : costs.later) {
-    for (const ModelCosts& file : target.files) {
-      for (const ObservedShape& shape : file.shapes) shapes.add(shape.value, shape.dims);
-    }
-  }
-  return shapes;
-}
-
-// ---- costs json ----
 
 namespace {
 
@@ -326,11 +197,10 @@ class CostsReader {
     });
     walk_.finish();
     if (faults_.errors().empty() && !is_costs_) {
-      faults_.error(
-          0,
-          "not a file of times that cleave can read: a profile of ONNX Runtime or TensorRT "
-          "is a JSON list, OpenVINO's counters have \"report_type\", and cleave.costs has "
-          "\"format\": \"cleave.costs\"");
+      faults_.error(0,
+                    "not a file of times that cleave can read: a profile of ONNX Runtime or "
+                    "TensorRT is a JSON list, OpenVINO's counters have \"report_type\", and "
+                    "cleave.costs has \"format\": \"cleave.costs\"");
     }
     if (!faults_.errors().empty()) return std::move(faults_.errors());
     made_.warnings = std::move(faults_.warnings());
@@ -392,10 +262,9 @@ class CostsReader {
     if (key.empty() && name.has_domain)
       key = op_key(std::string(name.domain) + '.' + std::string(name.op));
     if (key.empty() && !text.empty()) {
-      faults_.error(
-          at, escaped_in_quotes(text) +
-                  " is no name of an operator that times go by: those of ONNX, TensorFlow Lite "
-                  "and torch are, with or without a domain");
+      faults_.error(at, escaped_in_quotes(text) +
+                            " is no name of an operator that times go by: those of ONNX, "
+                            "TensorFlow Lite and torch are, with or without a domain");
     }
     return key;
   }
@@ -430,9 +299,167 @@ class CostsReader {
   bool is_costs_ = false;
 };
 
+// Unknown fields get a warning and are ignored.
+Loaded<CostEntries> read_costs_json(const SourceFile& source) { return CostsReader(source).read(); }
+
+// A JSON list is a profile of ONNX Runtime or TensorRT, judged by its first object; a JSON object
+// is cleave.costs or OpenVINO's counters; a text that begins with "layerName;" is OpenVINO's; any
+// other text is CSV node,time_us.
+Loaded<CostEntries> read_cost_file(const SourceFile& source) {
+  const std::string_view start = without_space(source.bytes().substr(0, kStart));
+  if (start.starts_with('[')) {
+    const bool is_tensorrt = holds(start, "\"timeMs\"") || holds(start, "\"medianMs\"") ||
+                             (holds(start, "\"count\"") && !holds(start, "\"cat\""));
+    return is_tensorrt ? read_tensorrt_profile(source) : read_onnxruntime_profile(source);
+  }
+  if (start.starts_with('{')) {
+    const bool is_openvino = holds(start, "_performance\"") || holds(start, "\"report_type\"");
+    return is_openvino ? read_openvino_json(source) : read_costs_json(source);
+  }
+  if (start.starts_with("layerName;") || start.starts_with("layerName,")) {
+    return read_openvino_csv(source);
+  }
+  return read_node_csv(source);
+}
+
 }  // namespace
 
-Loaded<CostEntries> read_costs_json(const SourceFile& source) { return CostsReader(source).read(); }
+// ---- cost set ----
+
+namespace {
+
+std::vector<OpTime> first_op_times(std::span<const ModelCosts> files) {
+  for (const ModelCosts& file : files) {
+    if (!file.op_times.empty()) return file.op_times;
+  }
+  return {};
+}
+
+// The unmatched time of the first profile of a whole model; nullopt when there is none.
+std::optional<UnmatchedTime> unmatched_time(std::span<const ModelCosts> files) {
+  for (const ModelCosts& file : files) {
+    const CostMatch& match = file.match;
+    if (!is_profile(file.format) || match.total_us <= 0) continue;
+    return UnmatchedTime{std::max(match.total_us - match.matched_us, 0.0), match.total_us};
+  }
+  return std::nullopt;
+}
+
+// Scales the estimates to what the profile leaves; returns what is then still in no node's time.
+UnmatchedTime fit_to_profile(std::span<const ModelCosts> files, DeviceTimes& times) {
+  auto left = unmatched_time(files);
+  if (!left) return {};
+  times = with_estimates_within(std::move(times), left->us);
+  left->us = std::max(left->us - estimated_us(times), 0.0);
+  return *left;
+}
+
+}  // namespace
+
+MeasuredTargets measured_targets(const Graph& graph, const Machine& machine, const CostSet& costs,
+                                 std::span<const Machine> later) {
+  MeasuredTargets made{.times = target_times(graph, machine, costs.cpu_us, costs.acc_us)};
+  made.cpu_unmatched = fit_to_profile(costs.cpu, made.times.cpu);
+  made.acc_unmatched = fit_to_profile(costs.acc, made.times.acc);
+  const PerNode<NodeCost> costs_of_nodes =
+      later.empty() ? PerNode<NodeCost>() : node_costs(graph);  // once for all: they cost the most
+  for (std::size_t i = 0; i < later.size(); ++i) {
+    const bool is_measured = i < costs.later.size();
+    made.times.later.push_back(device_times(costs_of_nodes, graph, later[i].acc,
+                                            is_measured ? costs.later[i].us : MeasuredTimes()));
+    if (is_measured) fit_to_profile(costs.later[i].files, made.times.later.back());
+  }
+  return made;
+}
+
+CostSource cost_source_of(std::string_view text, std::span<const std::string> targets) {
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!text.starts_with(targets[i] + "=")) continue;
+    return {CostTarget::acc, std::string(text.substr(targets[i].size() + 1)), i};
+  }
+  if (text.starts_with("cpu=")) return {CostTarget::cpu, std::string(text.substr(4))};
+  if (text.starts_with("acc=")) return {CostTarget::acc, std::string(text.substr(4))};
+  return {CostTarget::cpu, std::string(text)};
+}
+
+Loaded<std::vector<OpenCosts>> open_costs(std::span<const CostSource> sources) {
+  std::vector<OpenCosts> files;
+  for (const CostSource& from : sources) {
+    auto source = open_side_file(from.path);
+    if (!source) return std::move(source).error();
+    files.push_back({from.target, *std::move(source), from.which});
+  }
+  return files;
+}
+
+Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, const Graph& graph) {
+  const auto files = open_costs(sources);
+  if (!files) return files.error();
+  return read_cost_set(*files, graph);
+}
+
+namespace {
+
+// Microseconds by node from all files; if several measured a node, the first one counts, and the
+// `used_nodes` of the files say how often. Below 0: not measured. Empty when there is no file.
+PerNode<double> merge_times(std::span<ModelCosts> files) {
+  PerNode<double> merged;
+  for (ModelCosts& file : files) {
+    if (merged.empty()) merged = PerNode<double>(file.match.us.size(), -1);
+    for (std::size_t i = 0; i < merged.size(); ++i) {
+      double& time = merged[id_at<NodeId>(i)];
+      const double own = file.match.us[id_at<NodeId>(i)];
+      if (time >= 0 || own < 0) continue;
+      time = own;
+      ++file.used_nodes;
+    }
+  }
+  return merged;
+}
+
+}  // namespace
+
+Loaded<CostSet> read_cost_set(std::span<const OpenCosts> files, const Graph& graph) {
+  CostSet set;
+  for (const OpenCosts& from : files) {
+    auto costs = read_model_costs(from.file, graph);
+    if (!costs) return std::move(costs).error();
+    set.warnings.insert(set.warnings.end(), costs->warnings.begin(), costs->warnings.end());
+    if (from.which > 0) {
+      if (set.later.size() < from.which) set.later.resize(from.which);
+      set.later[from.which - 1].files.push_back(*std::move(costs));
+      continue;
+    }
+    (from.target == CostTarget::cpu ? set.cpu : set.acc).push_back(*std::move(costs));
+  }
+  for (TargetCosts& target : set.later) {
+    target.us = merge_times(target.files);
+    target.ops = first_op_times(target.files);
+  }
+  set.cpu_us = merge_times(set.cpu);
+  set.acc_us = merge_times(set.acc);
+  set.cpu_ops = first_op_times(set.cpu);
+  set.acc_ops = first_op_times(set.acc);
+  return set;
+}
+
+ShapeOverlay observed_shapes(const CostSet& costs) {
+  ShapeOverlay shapes;
+  for (const ObservedShape& shape : costs.inferred) shapes.add(shape.value, shape.dims);
+  for (const auto* const files : {&costs.cpu, &costs.acc}) {
+    for (const ModelCosts& file : *files) {
+      for (const ObservedShape& shape : file.shapes) shapes.add(shape.value, shape.dims);
+    }
+  }
+  for (const TargetCosts& target : costs.later) {
+    for (const ModelCosts& file : target.files) {
+      for (const ObservedShape& shape : file.shapes) shapes.add(shape.value, shape.dims);
+    }
+  }
+  return shapes;
+}
+
+// ---- costs json ----
 
 std::string costs_json(const std::vector<NamedTime>& nodes, const std::vector<OpTime>& ops) {
   JsonText json;
@@ -572,30 +599,6 @@ Loaded<ModelCosts> read_model_costs(const SourceFile& source, const Graph& graph
     warn_of_unknown(source, *file, graph, made);
   }
   return made;
-}
-
-PerNode<double> merge_times(std::span<ModelCosts> files) {
-  PerNode<double> merged;
-  for (ModelCosts& file : files) {
-    if (merged.empty()) merged = PerNode<double>(file.match.us.size(), -1);
-    for (std::size_t i = 0; i < merged.size(); ++i) {
-      double& time = merged[id_at<NodeId>(i)];
-      const double own = file.match.us[id_at<NodeId>(i)];
-      if (time >= 0 || own < 0) continue;
-      time = own;
-      ++file.used_nodes;
-    }
-  }
-  return merged;
-}
-
-std::optional<UnmatchedTime> unmatched_time(std::span<const ModelCosts> files) {
-  for (const ModelCosts& file : files) {
-    const CostMatch& match = file.match;
-    if (!is_profile(file.format) || match.total_us <= 0) continue;
-    return UnmatchedTime{std::max(match.total_us - match.matched_us, 0.0), match.total_us};
-  }
-  return std::nullopt;
 }
 
 }  // namespace cleave

@@ -266,66 +266,87 @@ double weight_of(const NodeCost& cost) {
                   cost.bytes.value_or(0) / kBytesPerSecond);
 }
 
-}  // namespace
+// FusedGroups: the nodes whose work each kernel of a profile did, and each node's share of its
+// time.
+class FusedGroups {
+ public:
+  static constexpr std::uint32_t kNoKernel = 0xFFFFFFFF;
 
-void FusedGroups::add(std::uint32_t kernel, NodeId node) {
-  if (kernel_of_[node] == kNoKernel) kernel_of_[node] = kernel;
-  std::vector<NodeId>& members = nodes_[kernel];
-  if (!contains(members, node)) members.push_back(node);
-}
+  FusedGroups(const Graph& graph, std::size_t kernels)
+      : graph_(graph), kernel_of_(graph.node_count(), kNoKernel), nodes_(kernels) {}
 
-bool FusedGroups::may_join(NodeId node, const NodeSet& is_listed) const {
-  if (is_measured(node)) return false;
-  return is_listed.contains(node) || is_often_fused(graph_.op(node));
-}
-
-bool FusedGroups::join_producer(NodeId node) {
-  for (const Operand& operand : graph_.operands(node)) {
-    const Value& value = graph_.value(operand.value);
-    if (value.kind != ValueKind::node_output || !is_measured(value.producer)) continue;
-    add(kernel_of_[value.producer], node);
-    return true;
+  // Records that the kernel does work of the node. Several kernels may do work of one node.
+  void add(std::uint32_t kernel, NodeId node) {
+    if (kernel_of_[node] == kNoKernel) kernel_of_[node] = kernel;
+    std::vector<NodeId>& members = nodes_[kernel];
+    if (!contains(members, node)) members.push_back(node);
   }
-  return false;
-}
 
-bool FusedGroups::join_reader(NodeId node) {
-  for (const NodeId reader : graph_.readers(node)) {
-    if (!is_measured(reader)) continue;
-    add(kernel_of_[reader], node);
-    return true;
-  }
-  return false;
-}
+  bool is_measured(NodeId node) const { return kernel_of_[node] != kNoKernel; }
+  std::uint32_t kernel_of(NodeId node) const { return kernel_of_[node]; }  // the first one
+  std::span<const NodeId> nodes(std::uint32_t kernel) const { return nodes_[kernel]; }
 
-std::size_t FusedGroups::join_neighbours(const NodeSet& is_listed) {
-  std::size_t joined = 0;
-  for (const NodeId node : graph_.nodes()) {
-    if (may_join(node, is_listed) && join_producer(node)) ++joined;
-  }
-  for (std::size_t i = graph_.node_count(); i-- > 0;) {
-    const auto node = id_at<NodeId>(i);
-    if (may_join(node, is_listed) && join_reader(node)) ++joined;
-  }
-  return joined;
-}
-
-PerNode<double> FusedGroups::shares(std::span<const double> us) const {
-  const PerNode<NodeCost> costs = node_costs(graph_);
-  PerNode<double> shares(graph_.node_count(), -1);
-  for (std::size_t kernel = 0; kernel < nodes_.size(); ++kernel) {
-    double total = 0;
-    for (const NodeId node : nodes_[kernel]) total += weight_of(costs[node]);
-    for (const NodeId node : nodes_[kernel]) {
-      const double share = total > 0 ? weight_of(costs[node]) / total
-                                     : 1.0 / static_cast<double>(nodes_[kernel].size());
-      shares[node] = std::max(shares[node], 0.0) + us[kernel] * share;
+  // A node without a kernel joins the kernel of a node that it reads, or else of a node that reads
+  // it, if its op is often fused or it is in `is_listed` (the runtime lists it as not run). Returns
+  // the number of nodes that joined. Linear.
+  std::size_t join_neighbours(const NodeSet& is_listed) {
+    std::size_t joined = 0;
+    for (const NodeId node : graph_.nodes()) {
+      if (may_join(node, is_listed) && join_producer(node)) ++joined;
     }
+    for (std::size_t i = graph_.node_count(); i-- > 0;) {
+      const auto node = id_at<NodeId>(i);
+      if (may_join(node, is_listed) && join_reader(node)) ++joined;
+    }
+    return joined;
   }
-  return shares;
-}
 
-namespace {
+  // Microseconds by node: each kernel's time divided in proportion to estimated costs, or equally
+  // if these are unknown; below 0 for a node without a kernel. `us` is by kernel.
+  PerNode<double> shares(std::span<const double> us) const {
+    const PerNode<NodeCost> costs = node_costs(graph_);
+    PerNode<double> shares(graph_.node_count(), -1);
+    for (std::size_t kernel = 0; kernel < nodes_.size(); ++kernel) {
+      double total = 0;
+      for (const NodeId node : nodes_[kernel]) total += weight_of(costs[node]);
+      for (const NodeId node : nodes_[kernel]) {
+        const double share = total > 0 ? weight_of(costs[node]) / total
+                                       : 1.0 / static_cast<double>(nodes_[kernel].size());
+        shares[node] = std::max(shares[node], 0.0) + us[kernel] * share;
+      }
+    }
+    return shares;
+  }
+
+ private:
+  bool may_join(NodeId node, const NodeSet& is_listed) const {
+    if (is_measured(node)) return false;
+    return is_listed.contains(node) || is_often_fused(graph_.op(node));
+  }
+
+  bool join_producer(NodeId node) {
+    for (const Operand& operand : graph_.operands(node)) {
+      const Value& value = graph_.value(operand.value);
+      if (value.kind != ValueKind::node_output || !is_measured(value.producer)) continue;
+      add(kernel_of_[value.producer], node);
+      return true;
+    }
+    return false;
+  }
+
+  bool join_reader(NodeId node) {
+    for (const NodeId reader : graph_.readers(node)) {
+      if (!is_measured(reader)) continue;
+      add(kernel_of_[reader], node);
+      return true;
+    }
+    return false;
+  }
+
+  const Graph& graph_;
+  PerNode<std::uint32_t> kernel_of_;
+  std::vector<std::vector<NodeId>> nodes_;  // by kernel
+};
 
 // Runtimes fuse a few nodes into a kernel and name it by one of them, so a chain back is short.
 // Names are compared with their neighbours in sorted order, since what a runtime renamed mostly
@@ -565,7 +586,7 @@ class CostMatcher {
       const NodeId node = free_by_name_[j];
       if (groups_.is_measured(node) || !op_fits(entry(i).op, graph_.op(node))) continue;
       const std::size_t common = common_path(name, graph_.node(node).name);
-      const bool fits = makes_what(node, entry(i));
+      const bool fits = may_make(node, entry(i), false);
       const auto rank = std::tuple(common, fits, best == kNone<NodeId> || node < best);
       if (common == 0 || rank <= std::tuple(longest, fits_best, false)) continue;
       best = node;
@@ -575,14 +596,16 @@ class CostMatcher {
     return best;
   }
 
-  // True when both shapes are known and agree.
-  bool makes_what(NodeId node, const CostEntry& kernel) const {
+  // Whether the kernel makes what the node makes, as far as both shapes are known; `if_unknown` where they are not.
+  bool may_make(NodeId node, const CostEntry& kernel, bool if_unknown) const {
     const auto outputs = graph_.outputs(node);
-    if (outputs.empty() || kernel.outputs.empty() || !graph_.has_rank(outputs[0])) return false;
+    if (outputs.empty() || kernel.outputs.empty()) return false;
+    if (!graph_.has_rank(outputs[0])) return if_unknown;
     const Shape shape = graph_.shape(outputs[0]);
-    return std::equal(
-        shape.begin(), shape.end(), kernel.outputs[0].begin(), kernel.outputs[0].end(),
-        [](Dim dim, std::int64_t size) { return dim.is_fixed() && dim.size() == size; });
+    return std::equal(shape.begin(), shape.end(), kernel.outputs[0].begin(),
+                      kernel.outputs[0].end(), [&](Dim dim, std::int64_t size) {
+                        return dim.is_fixed() ? dim.size() == size : if_unknown;
+                      });
   }
 
   void group_free_nodes() {
@@ -625,22 +648,11 @@ class CostMatcher {
 
   NodeId behind(NodeId last, const CostEntry& kernel) const {
     const std::uint32_t first_kernel = groups_.kernel_of(last);
-    if (rules_[first_kernel] == MatchRule::order && may_make(last, kernel)) return last;
+    if (rules_[first_kernel] == MatchRule::order && may_make(last, kernel, true)) return last;
     for (const NodeId reader : graph_.readers(last)) {
-      if (!groups_.is_measured(reader) && may_make(reader, kernel)) return reader;
+      if (!groups_.is_measured(reader) && may_make(reader, kernel, true)) return reader;
     }
     return kNone<NodeId>;
-  }
-
-  // True unless what is known of the node's shape contradicts it.
-  bool may_make(NodeId node, const CostEntry& kernel) const {
-    const auto outputs = graph_.outputs(node);
-    if (outputs.empty() || kernel.outputs.empty()) return false;
-    if (!graph_.has_rank(outputs[0])) return true;
-    const Shape shape = graph_.shape(outputs[0]);
-    return std::equal(
-        shape.begin(), shape.end(), kernel.outputs[0].begin(), kernel.outputs[0].end(),
-        [](Dim dim, std::int64_t size) { return !dim.is_fixed() || dim.size() == size; });
   }
 
   // ---- the result ----

@@ -103,21 +103,10 @@ inline bool is_profile(CostFormat format) {
 //   conv1,120.5
 //   "relu, fused",3
 
-// The first line may be left out. Refuses other files, times below 0, and nodes given twice.
-Loaded<CostEntries> read_node_csv(const SourceFile& source);
-
 // Reads the profile that TensorRT's trtexec writes with --exportProfile: a JSON list, first
 // {"count": N}, then one object per layer: {"name", "timeMs", "averageMs", "medianMs",
 // "percentage"}.
 // Source: TensorRT, samples/common/sampleReporting.cpp.
-
-// Takes the median of each layer, or the average if an old file has no median.
-Loaded<CostEntries> read_tensorrt_profile(const SourceFile& source);
-
-// A JSON list is a profile of ONNX Runtime or TensorRT, judged by its first object; a JSON object
-// is cleave.costs or OpenVINO's counters; a text that begins with "layerName;" is OpenVINO's; any
-// other text is CSV node,time_us.
-Loaded<CostEntries> read_cost_file(const SourceFile& source);
 
 // Reads a profile that ONNX Runtime writes (SessionOptions.enable_profiling): a JSON list of trace
 // events. Source: onnxruntime/core/common/profiler.cc, core/framework/sequential_executor.cc.
@@ -187,40 +176,6 @@ class NodeNames {
   NameTable nodes_, values_;
   std::vector<NodeId> owners_;  // of body nodes, from first_body_ on
   std::uint32_t first_body_ = 0;
-};
-
-// FusedGroups: the nodes whose work each kernel of a profile did, and each node's share of its
-// time.
-class FusedGroups {
- public:
-  static constexpr std::uint32_t kNoKernel = 0xFFFFFFFF;
-
-  FusedGroups(const Graph& graph, std::size_t kernels)
-      : graph_(graph), kernel_of_(graph.node_count(), kNoKernel), nodes_(kernels) {}
-
-  // Records that the kernel does work of the node. Several kernels may do work of one node.
-  void add(std::uint32_t kernel, NodeId node);
-  bool is_measured(NodeId node) const { return kernel_of_[node] != kNoKernel; }
-  std::uint32_t kernel_of(NodeId node) const { return kernel_of_[node]; }  // the first one
-  std::span<const NodeId> nodes(std::uint32_t kernel) const { return nodes_[kernel]; }
-
-  // A node without a kernel joins the kernel of a node that it reads, or else of a node that reads
-  // it, if its op is often fused or it is in `is_listed` (the runtime lists it as not run). Returns
-  // the number of nodes that joined. Linear.
-  std::size_t join_neighbours(const NodeSet& is_listed);
-
-  // Microseconds by node: each kernel's time divided in proportion to estimated costs, or equally
-  // if these are unknown; below 0 for a node without a kernel. `us` is by kernel.
-  PerNode<double> shares(std::span<const double> us) const;
-
- private:
-  bool may_join(NodeId node, const NodeSet& is_listed) const;
-  bool join_producer(NodeId node);
-  bool join_reader(NodeId node);
-
-  const Graph& graph_;
-  PerNode<std::uint32_t> kernel_of_;
-  std::vector<std::vector<NodeId>> nodes_;  // by kernel
 };
 
 enum class MatchRule : std::uint8_t { name, output, stripped, joined, prefix, shape, order, none };
@@ -320,13 +275,6 @@ struct ModelCosts {
 // model, or a profile whose shapes contradict the model ("observed shapes" above).
 Loaded<ModelCosts> read_model_costs(const SourceFile& source, const Graph& graph);
 
-// Microseconds by node from all files; if several measured a node, the first one counts, and the
-// `used_nodes` of the files say how often. Below 0: not measured. Empty when there is no file.
-PerNode<double> merge_times(std::span<ModelCosts> files);
-
-// The unmatched time of the first profile of a whole model; nullopt when there is none.
-std::optional<UnmatchedTime> unmatched_time(std::span<const ModelCosts> files);
-
 // ---- cost set ----
 //
 // All cost files that a command was given for a model.
@@ -401,9 +349,6 @@ ShapeOverlay observed_shapes(const CostSet& costs);
 //   {"format": "cleave.costs", "version": 1,
 //    "nodes": [{"name": "conv1", "time_us": 120.5}],
 //    "ops": [{"op": "conv", "us": 4.1, "us_per_flop": 2e-5, "us_per_byte": 0}]}
-
-// Unknown fields get a warning and are ignored.
-Loaded<CostEntries> read_costs_json(const SourceFile& source);
 
 struct NamedTime {
   std::string name;

@@ -89,16 +89,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kModelSet
      R"("type": "object", "additionalProperties": {"type": "string"}})"},
 }};
 
-// "a, b or c"
-std::string listed(std::span<const std::string_view> words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
-    text += words[i];
-  }
-  return text;
-}
-
 // JSON's null is the word "unlimited".
 bool has_no_limit(const Option& option) {
   const auto& words = option.more.words;
@@ -138,7 +128,7 @@ void write_schema(JsonText& json, const Option& option) {
 std::string refusal_of(const Option& option) {
   if (!option.more.setting.refusal.empty()) return std::string(option.more.setting.refusal);
   if (option.is_flag()) return "is neither true nor false";
-  return option.words().empty() ? "is not a string" : "is not " + listed(option.words());
+  return option.words().empty() ? "is not a string" : "is not " + alternatives_text(option.words());
 }
 
 std::string setting_text(const SettingValue& value) {
@@ -306,11 +296,10 @@ Error no_such_target(std::string_view option, std::string_view name,
 Status<> check_targets(const ListsRequest& request) {
   const std::vector<std::string> names = request.targets();
   if (contains(names, "cpu")) {
-    return Error{
-        "\"cpu\" is the host, which takes what is left and has no list",
-        std::nullopt,
-        {"name an accelerator, as in -s npu=LIST; a file whose own name begins with cpu= is "
-         "written ./cpu=..."}};
+    return Error{"\"cpu\" is the host, which takes what is left and has no list",
+                 std::nullopt,
+                 {"name an accelerator, as in -s npu=LIST; a file whose own name begins with cpu= "
+                  "is written ./cpu=..."}};
   }
   if (names.size() > kMostTargets) {
     return Error{std::to_string(names.size()) + " targets are too many",

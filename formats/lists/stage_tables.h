@@ -144,8 +144,4 @@ struct WorkloadParts {
   std::vector<WorkloadEdge> edges;
 };
 
-// Makes the checks that read_workload promises. Faults go into `faults`; the result is then not to
-// be used.
-Workload make_workload(const WorkloadParts& parts, JsonFaults& faults);
-
 }  // namespace cleave

@@ -44,6 +44,22 @@ std::vector<StatedFields> read_rules(JsonWalk& json, Verdict verdict, PlaceCount
   return stated;
 }
 
+// Reads the value of "target", and says what is wrong with it.
+TargetSpec read_target_numbers(JsonWalk& json, TextFaults& faults) {
+  constexpr std::string_view kWanted =
+      "an object like {\"launch\": \"100us\", \"flops\": \"4TFLOP/s\"}";
+  TargetSpec target;
+  json.each_field("\"target\"", kWanted, [&](const std::string& key, std::size_t at) {
+    const std::size_t place = json.offset();
+    if (!is_target_number(key)) return json.pass_unknown(at, key, "\"target\"", {});
+    const auto value = json.take_text(escaped_in_quotes(key));
+    if (!value) return;
+    const auto set = set_target_number(key, *value, target);
+    if (!set) faults.error(place, set.error().message);
+  });
+  return target;
+}
+
 class ListReader {
  public:
   ListReader(std::string_view text, SupportList& list, TextFaults& faults)
@@ -214,11 +230,12 @@ class ListReader {
   bool is_other_ = false;  // the file was refused as a whole
 };
 
-}  // namespace
-
+// Each appends the rules that it reads to the list; a list with faults must not be used.
 void read_support_json(std::string_view text, SupportList& list, TextFaults& faults) {
   ListReader(text, list, faults).read();
 }
+
+}  // namespace
 
 // ---- support operators ----
 //
@@ -409,11 +426,12 @@ class OperatorsReader {
   PlaceCounter places_;
 };
 
-}  // namespace
-
+// Each appends the rules that it reads to the list; a list with faults must not be used.
 void read_required_operators(std::string_view text, SupportList& list, TextFaults& faults) {
   OperatorsReader(text, list, faults).read();
 }
+
+}  // namespace
 
 // ---- support file ----
 
@@ -472,13 +490,10 @@ class TextReader {
   PlaceCounter places_;
 };
 
-}  // namespace
-
+// Each appends the rules that it reads to the list; a list with faults must not be used.
 void read_support_text(std::string_view text, SupportList& list, TextFaults& faults) {
   TextReader(text, list, faults).read();
 }
-
-namespace {
 
 // A list is held whole while it is read. Those that people write have kilobytes: what is larger
 // than this is another file, named by mistake.
@@ -694,21 +709,6 @@ Loaded<LoadedSupport> read_list(const std::string& name, Diagnostics* bad_types)
 }
 
 // ---- list target ----
-
-TargetSpec read_target_numbers(JsonWalk& json, TextFaults& faults) {
-  constexpr std::string_view kWanted =
-      "an object like {\"launch\": \"100us\", \"flops\": \"4TFLOP/s\"}";
-  TargetSpec target;
-  json.each_field("\"target\"", kWanted, [&](const std::string& key, std::size_t at) {
-    const std::size_t place = json.offset();
-    if (!is_target_number(key)) return json.pass_unknown(at, key, "\"target\"", {});
-    const auto value = json.take_text(escaped_in_quotes(key));
-    if (!value) return;
-    const auto set = set_target_number(key, *value, target);
-    if (!set) faults.error(place, set.error().message);
-  });
-  return target;
-}
 
 namespace {
 

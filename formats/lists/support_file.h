@@ -54,11 +54,6 @@ Status<std::string> add_type(TypeSet& types, std::string_view name);
 void set_op(std::string_view text, std::size_t at, TextFaults& faults, Rule& rule);
 void set_domain(std::string_view domain, std::size_t at, TextFaults& faults, Rule& rule);
 
-// Each appends the rules that it reads to the list; a list with faults must not be used.
-void read_support_json(std::string_view text, SupportList& list, TextFaults& faults);
-void read_support_text(std::string_view text, SupportList& list, TextFaults& faults);
-void read_required_operators(std::string_view text, SupportList& list, TextFaults& faults);
-
 // ---- support rule ----
 //
 // Reads a rule of a native support list, and the list's defaults for all allow rules.
@@ -148,9 +143,6 @@ std::optional<TargetSpec> list_target(const SupportList& list);
 
 // The object as the list has it, for a list that is made from this one; "" when it states none.
 std::string list_target_text(const SupportList& list);
-
-// Reads the value of "target", and says what is wrong with it.
-TargetSpec read_target_numbers(JsonWalk& json, TextFaults& faults);
 
 // ---- verdict file ----
 //

@@ -66,6 +66,12 @@ bool read_flag(JsonWalk& json, const std::string& what, Condition& condition) {
   return yes.has_value();
 }
 
+// A word, or each of a list of them.
+void read_words(JsonWalk& json, const std::string& what, std::string_view wanted,
+                const auto& read) {
+  json.type() == JsonType::string ? read() : json.each_item(what, wanted, read);
+}
+
 void read_layout_name(JsonWalk& json, LayoutSet& layouts) {
   const std::size_t at = json.offset();
   const auto name = json.take_text("a layout");
@@ -74,15 +80,14 @@ void read_layout_name(JsonWalk& json, LayoutSet& layouts) {
   if (known != kLayoutNames.end()) {
     return layouts.add(static_cast<LayoutName>(known - kLayoutNames.begin()));
   }
-  json.faults().error(at, "there is no layout " + escaped_in_quotes(*name) +
-                              ": there are contiguous, channels_last, channels_last_3d, strided "
-                              "and sparse");
+  json.faults().error(
+      at, "there is no layout " + escaped_in_quotes(*name) +
+              ": there are contiguous, channels_last, channels_last_3d, strided and sparse");
 }
 
 bool read_layout(JsonWalk& json, const std::string& what, Condition& condition) {
-  const auto read = [&] { read_layout_name(json, condition.wanted.layouts); };
-  json.type() == JsonType::string ? read()
-                                  : json.each_item(what, "a layout or a list of them", read);
+  read_words(json, what, "a layout or a list of them",
+             [&] { read_layout_name(json, condition.wanted.layouts); });
   return true;
 }
 
@@ -105,16 +110,15 @@ void read_quantization_word(JsonWalk& json, QuantizationSet& wanted) {
     return;
   }
   if (const auto dtype = parse_dtype(*word)) return wanted.types.add(*dtype);
-  json.faults().error(at, escaped_in_quotes(*word) +
-                              " is neither a way of quantisation (none, tensor, axis, other, "
-                              "symmetric, any) nor the type of quantised numbers, such as int8, or "
-                              "same for that of input 0");
+  json.faults().error(
+      at, escaped_in_quotes(*word) +
+              " is neither a way of quantisation (none, tensor, axis, other, symmetric, any) nor "
+              "the type of quantised numbers, such as int8, or same for that of input 0");
 }
 
 bool read_quantized(JsonWalk& json, const std::string& what, Condition& condition) {
-  const auto read = [&] { read_quantization_word(json, condition.wanted.quantization); };
-  json.type() == JsonType::string ? read()
-                                  : json.each_item(what, "a word or a list of words", read);
+  read_words(json, what, "a word or a list of words",
+             [&] { read_quantization_word(json, condition.wanted.quantization); });
   return true;
 }
 
@@ -263,9 +267,8 @@ bool read_values(JsonWalk& json, const std::string& what, Condition& condition) 
   }
   if (json.is_over() || json.faults().errors().size() > errors_before) return false;
   if (wanted == Accepted{}) {
-    json.faults().error(at, what +
-                                " asks for nothing: give a number, a list, or "
-                                "{\"each\": {\"max\": ...}}");
+    json.faults().error(
+        at, what + " asks for nothing: give a number, a list, or {\"each\": {\"max\": ...}}");
   }
   return true;
 }
@@ -367,9 +370,8 @@ void read_every_input(JsonWalk& json, Rule& rule) {
   if (json.type() == JsonType::string) {
     const auto word = json.take_text("\"inputs\"");
     if (word && *word == "same") return rule.add(of_inputs(Property::same_type));
-    return json.faults().error(at,
-                               "\"inputs\" must be a list, \"same\", or an object like "
-                               "{\"all\": [\"float32\"]}");
+    return json.faults().error(
+        at, "\"inputs\" must be a list, \"same\", or an object like {\"all\": [\"float32\"]}");
   }
   json.each_field("\"inputs\"", "a list, or an object like {\"all\": [\"float32\"]}",
                   [&](const std::string& key, std::size_t place) {
@@ -563,9 +565,9 @@ void read_condition_field(JsonWalk& json, const ConditionField& field, Rule& rul
       return read(name + (is_of_tensors ? " of a tensor" : " of an input"), condition);
     }
     const std::string known =
-        is_of_tensors ? " is no tensor: " + name +
-                            " goes by input (\"0\", \"0?\"), output (\"out0\"), \"activations\" or "
-                            "\"all\""
+        is_of_tensors
+            ? " is no tensor: " + name +
+                  " goes by input (\"0\", \"0?\"), output (\"out0\"), \"activations\" or \"all\""
         : field.form == Form::by_number
             ? " is no input by number"
             : " is no input: " + name +
@@ -1121,23 +1123,15 @@ class PatternReader {
 
  private:
   void read_field(const std::string& key, std::size_t at) {
-    if (key == "name") return read_text("\"name\"", pattern_.name);
-    if (key == "why") return read_text("\"why\"", pattern_.why);
-    if (key == "unchecked") return read_text("\"unchecked\"", pattern_.unchecked);
+    if (key == "name") return read_name(json_, "\"name\"", pattern_.name);
+    if (key == "why") return read_name(json_, "\"why\"", pattern_.why);
+    if (key == "unchecked") return read_name(json_, "\"unchecked\"", pattern_.unchecked);
     if (key == "ops") return json_.each_item("\"ops\"", "a list of ops", [&] { read_op(); });
     if (key == "edges") {
       return json_.each_item("\"edges\"", "a list of edges like [0, 1]", [&] { read_edge(); });
     }
     if (key == "where") return read_where();
     json_.pass_unknown(at, key, "a pattern", {"name", "ops", "edges", "where", "why", "unchecked"});
-  }
-
-  void read_text(const std::string& what, std::string& text) {
-    const std::size_t at = json_.offset();
-    const auto read = json_.take_text(what);
-    if (!read) return;
-    if (read->empty()) json_.faults().error(at, what + " is empty");
-    text = *read;
   }
 
   void read_op() {
@@ -1223,19 +1217,19 @@ class PatternReader {
             edge_places_[PatternGraph::kMostEdges],
             "a pattern has at most " + std::to_string(PatternGraph::kMostEdges) + " edges");
       case PatternFault::Kind::no_such_op:
-        return json_.faults().error(edge_places_[fault->at],
-                                    "an edge names an op that is not there: ops are counted from "
-                                    "0, the last is " +
-                                        std::to_string(pattern_.ops.size() - 1));
+        return json_.faults().error(
+            edge_places_[fault->at],
+            "an edge names an op that is not there: ops are counted from 0, the last is " +
+                std::to_string(pattern_.ops.size() - 1));
       case PatternFault::Kind::repeated_edge:
         return json_.faults().error(edge_places_[fault->at], "the edge is given twice");
       case PatternFault::Kind::cycle:
         return json_.faults().error(edge_places_[fault->at],
                                     "the edges form a cycle, which no model has");
       case PatternFault::Kind::unconnected:
-        return json_.faults().error(op_places_[fault->at],
-                                    "no edges connect this op with the first one: a pattern is "
-                                    "one connected piece");
+        return json_.faults().error(
+            op_places_[fault->at],
+            "no edges connect this op with the first one: a pattern is one connected piece");
     }
   }
 

@@ -74,9 +74,9 @@ class DevicesReader {
     }
     const bool has_name = contains(columns_, "name");
     if (has_name && columns_.size() == heading.cells.size()) return true;
-    faults_.error(heading.offset,
-                  "the first line must name the columns: name, and some of target, memory, speed, "
-                  "link");
+    faults_.error(
+        heading.offset,
+        "the first line must name the columns: name, and some of target, memory, speed, link");
     return false;
   }
 

@@ -91,6 +91,9 @@ std::uint64_t place_of_fault(std::string_view text, const GraphFault& fault, Sou
   return where.offset + place.value_or(0);
 }
 
+namespace {
+
+// The declaration of the node's output number `slot`; an empty span when it has none.
 SourceSpan span_of_output(std::string_view text, SourceSpan node, std::uint32_t slot) {
   JsonCursor cursor(text.substr(node.offset, node.length));
   SourceSpan found;
@@ -110,8 +113,6 @@ SourceSpan span_of_output(std::string_view text, SourceSpan node, std::uint32_t 
   }
   return found;
 }
-
-namespace {
 
 // ---- values ----
 
@@ -198,6 +199,24 @@ JsonObjectText kwargs_of(const Graph& graph, const std::vector<Reference>& refer
     kwargs.add(graph.text(reference.slot.name()), reference.text);
   }
   return kwargs;
+}
+
+// `{"name": "y", "type": "tensor", "dtype": "float32", "shape": [1, "N", null]}`; a parameter also
+// has `location`, `offset`, `bytes` if its raw data is in a file.
+std::string make_value_json(const LoadedModel& model, ValueId id) {
+  const Graph& graph = model.graph;
+  const Value& value = graph.value(id);
+  JsonObjectText object;
+  object.add("name", json_string(value.name));
+  object.add("type", json_string(value_type_name(value.type)));
+  if (value.dtype != DType::unknown) object.add("dtype", json_string(dtype_name(value.dtype)));
+  if (graph.has_rank(id)) object.add("shape", make_shape_json(graph, id));
+  if (value.holds_tensor && !value.is_tensor()) object.add("elements", "[{\"type\": \"tensor\"}]");
+  if (value.kind == ValueKind::parameter) {
+    add_buffer_kind(model, id, object);
+    add_data_place(model, id, object);
+  }
+  return object.text();
 }
 
 std::string outputs_text(const LoadedModel& model, NodeId id) {
@@ -306,22 +325,9 @@ std::string make_shape_json(const Graph& graph, ValueId id) {
   return json_list(dims);
 }
 
-std::string make_value_json(const LoadedModel& model, ValueId id) {
-  const Graph& graph = model.graph;
-  const Value& value = graph.value(id);
-  JsonObjectText object;
-  object.add("name", json_string(value.name));
-  object.add("type", json_string(value_type_name(value.type)));
-  if (value.dtype != DType::unknown) object.add("dtype", json_string(dtype_name(value.dtype)));
-  if (graph.has_rank(id)) object.add("shape", make_shape_json(graph, id));
-  if (value.holds_tensor && !value.is_tensor()) object.add("elements", "[{\"type\": \"tensor\"}]");
-  if (value.kind == ValueKind::parameter) {
-    add_buffer_kind(model, id, object);
-    add_data_place(model, id, object);
-  }
-  return object.text();
-}
+namespace {
 
+// The node; captures of its bodies follow its other inputs.
 std::string make_node_json(const LoadedModel& model, NodeId id) {
   const Graph& graph = model.graph;
   const Node& node = graph.node(id);
@@ -343,8 +349,6 @@ std::string make_node_json(const LoadedModel& model, NodeId id) {
   add_object(object, "cost", cost_of(graph, id));
   return object.text();
 }
-
-namespace {
 
 // The parameters of one file, and how they refer to each other as aliases there.
 class ParameterNames {
@@ -406,50 +410,57 @@ std::string as_input(std::string_view declaration) {
   return text.text();
 }
 
-}  // namespace
+class GraphJsonItems {
+ public:
+  explicit GraphJsonItems(const LoadedModel& model) : model_(model), graph_(model.graph) {}
 
-GraphJsonItems::GraphJsonItems(const LoadedModel& model) : model_(model), graph_(model.graph) {}
-
-std::string_view GraphJsonItems::source_of(SourceSpan span) const {
-  if (model_.format() != ModelFormat::graph_json) return {};
-  return model_.source.bytes().substr(span.offset, span.length);
-}
-
-std::string GraphJsonItems::node(NodeId id) const {
-  const std::string_view source = source_of(graph_.node(id).source);
-  return source.empty() ? make_node_json(model_, id) : json_on_one_line(source);
-}
-
-std::string GraphJsonItems::value(ValueId id) const {
-  const Value& value = graph_.value(id);
-  SourceSpan span = graph_.declaration(id);
-  if (value.kind == ValueKind::node_output && model_.format() == ModelFormat::graph_json) {
-    span = span_of_output(model_.source.bytes(), graph_.node(value.producer).source, value.slot);
+  std::string node(NodeId id) const {
+    const std::string_view source = source_of(graph_.node(id).source);
+    return source.empty() ? make_node_json(model_, id) : json_on_one_line(source);
   }
-  const std::string_view source = source_of(span);
-  if (source.empty()) return make_value_json(model_, id);
-  return graph_.is_parameter(id) ? as_input(source) : json_on_one_line(source);
-}
 
-std::vector<std::string> GraphJsonItems::parameters(std::span<const ValueId> ids) const {
-  std::optional<ParameterNames> names;
-  std::vector<std::string> texts;
-  texts.reserve(ids.size());
-  for (const ValueId id : ids) {
-    const std::string_view source = source_of(graph_.declaration(id));
-    if (source.empty()) {
-      texts.push_back(make_value_json(model_, id));
-    } else if (source.find("alias_of") == source.npos) {
-      texts.push_back(json_on_one_line(source));
-    } else {
-      if (!names) names.emplace(graph_, ids);
-      texts.push_back(names->adapted(source, id));
+  // The declaration of a graph input, a node's output, or a parameter that is passed like an input:
+  // for use as an input of a graph or an output of a node.
+  std::string value(ValueId id) const {
+    const Value& value = graph_.value(id);
+    SourceSpan span = graph_.declaration(id);
+    if (value.kind == ValueKind::node_output && model_.format() == ModelFormat::graph_json) {
+      span = span_of_output(model_.source.bytes(), graph_.node(value.producer).source, value.slot);
     }
+    const std::string_view source = source_of(span);
+    if (source.empty()) return make_value_json(model_, id);
+    return graph_.is_parameter(id) ? as_input(source) : json_on_one_line(source);
   }
-  return texts;
-}
 
-namespace {
+  // The declarations of one file's parameters, in the given order. A parameter that is an alias of
+  // one outside the list becomes an alias of the first of its other names in the list.
+  std::vector<std::string> parameters(std::span<const ValueId> ids) const {
+    std::optional<ParameterNames> names;
+    std::vector<std::string> texts;
+    texts.reserve(ids.size());
+    for (const ValueId id : ids) {
+      const std::string_view source = source_of(graph_.declaration(id));
+      if (source.empty()) {
+        texts.push_back(make_value_json(model_, id));
+      } else if (source.find("alias_of") == source.npos) {
+        texts.push_back(json_on_one_line(source));
+      } else {
+        if (!names) names.emplace(graph_, ids);
+        texts.push_back(names->adapted(source, id));
+      }
+    }
+    return texts;
+  }
+
+ private:
+  std::string_view source_of(SourceSpan span) const {
+    if (model_.format() != ModelFormat::graph_json) return {};
+    return model_.source.bytes().substr(span.offset, span.length);
+  }
+
+  const LoadedModel& model_;
+  const Graph& graph_;
+};
 
 constexpr std::string_view kDevice = "device";
 

@@ -100,12 +100,9 @@ struct Stranger {
 using namespace std::string_view_literals;
 constexpr std::array<Stranger, 10> kStrangers = {{
     {0, "\x80\x02"sv,
-     "it is a pickle, as old PyTorch files are; export the model with scripts/export_fx.py or "
-     "torch.onnx.export"sv},
+     "it is a pickle, as old PyTorch files are; export the model with scripts/export_fx.py or torch.onnx.export"sv},
     {4, "ORTM"sv,
-     "it is in ONNX Runtime's own format (.ort); give the ONNX model that it was made of, or let "
-     "ONNX Runtime write one: "
-     "session option session.save_model_format=ONNX, with optimized_model_filepath"sv},
+     "it is in ONNX Runtime's own format (.ort); give the ONNX model that it was made of, or let ONNX Runtime write one: session option session.save_model_format=ONNX, with optimized_model_filepath"sv},
     {8, "TFL3"sv,
      "it is a TensorFlow Lite model with its size in front; remove the first 4 bytes"sv},
     {0, "LITERTLM"sv,
@@ -126,9 +123,7 @@ struct OtherFormat {
 };
 constexpr std::array<OtherFormat, 9> kOtherFormats = {{
     {".mlpackage"sv,
-     "it is a Core ML package, which is what Core ML compiles; give the model that it was "
-     "converted from, and its "
-     "list with -s coreml"sv},
+     "it is a Core ML package, which is what Core ML compiles; give the model that it was converted from, and its list with -s coreml"sv},
     {".mlmodel"sv, "it is a Core ML model; give the model that it was converted from"sv},
     {".xml"sv, "it is an OpenVINO model; give the ONNX model that it was made of"sv},
     {".gguf"sv,
@@ -653,8 +648,7 @@ Loaded<LoadedModel> read_file(const std::string& path, const ShapeBindings& bind
   }
   return Diagnostics{diagnostic_of(
       source->path(),
-      "not a model cleave can read (native graph JSON, ONNX, torch.export, TensorFlow "
-      "Lite); " +
+      "not a model cleave can read (native graph JSON, ONNX, torch.export, TensorFlow Lite); " +
           description_of(source->path(), bytes))};
 }
 
@@ -819,12 +813,6 @@ Sizes sizes_of(Shape shape) {
 }
 
 }  // namespace
-
-bool is_open(const Graph& graph, ValueId value) {
-  if (!graph.has_rank(value)) return true;
-  const Shape shape = graph.shape(value);
-  return std::ranges::any_of(shape, [](Dim dim) { return !dim.is_fixed(); });
-}
 
 bool has_open_shapes(const Graph& graph, std::span<const NodeId> nodes) {
   const auto is_open_node = [&](NodeId node) {

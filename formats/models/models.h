@@ -89,8 +89,6 @@ std::string parameter_path(const LoadedModel& model, ValueId parameter);
 
 using Sizes = std::vector<std::int64_t>;
 
-bool is_open(const Graph& graph, ValueId value);
-
 // True when a node reads or makes an open value.
 bool has_open_shapes(const Graph& graph, std::span<const NodeId> nodes);
 

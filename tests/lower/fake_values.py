@@ -9,6 +9,8 @@ usage: fake_values.py [RULE...]      a worker that computes by ONNX Runtime
     stated=X   refuses an op X whose body takes or gives a value without a known shape
     bf16       rounds what each op makes to bfloat16
     above=N    makes all of what a piece of more than N nodes gives 5% too large
+    with=X:Y   adds 1 to what an op X makes in a piece that has an op Y, too
+    bare       refuses a piece of QuantizeLinear and DequantizeLinear alone
     step=AxB   one value of what each QuantizeLinear makes, of the shape AxB, is one step off
 """
 import sys
@@ -20,7 +22,7 @@ import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
-from worker import in_stage, read_inputs, serve, write_outputs
+from worker import StageError, in_stage, read_inputs, serve, write_outputs
 
 
 def one_step_off(node, shape):
@@ -85,6 +87,11 @@ def compile_model(path, rules):
     model = in_stage("convert", onnx.load, path)
     for node in model.graph.node:
         in_stage("convert", check_stated, node, rules)
+    ops = {node.op_type for node in model.graph.node}
+    if "bare" in rules and ops <= {"QuantizeLinear", "DequantizeLinear"}:
+        raise StageError("compile", "error: no operator")
+    pairs = [rule[5:].split(":") for rule in rules if rule.startswith("with=")]
+    rules = [*rules, *(f"wrong={op}" for op, other in pairs if other in ops)]
     nodes = [one for node in model.graph.node for one in spoilt(node, rules)]
     del model.graph.node[:]
     model.graph.node.extend(nodes)

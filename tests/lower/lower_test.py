@@ -1326,6 +1326,39 @@ def test_what_is_as_near_to_floats_as_the_reference_is_equal_but_for_ties(place)
     equal([rule["op"] for rule in result["learned"]], ["Sigmoid"])
 
 
+def between_quantisers(path, ops):
+    """Operators of one input, each between a DequantizeLinear and a QuantizeLinear."""
+    helper, info = onnx.helper, onnx.helper.make_tensor_value_info
+    nodes, last = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], name="quantise")], "q"
+    for i, op in enumerate(ops):
+        nodes += [helper.make_node("DequantizeLinear", [last, "s", "z"], [f"d{i}"], name=f"dequantise{i}"),
+                  helper.make_node(op, [f"d{i}"], [f"v{i}"], name=f"{op}{i}"),
+                  helper.make_node("QuantizeLinear", [f"v{i}", "s", "z"], [f"q{i}"], name=f"quantise{i}")]
+        last = f"q{i}"
+    nodes.append(helper.make_node("DequantizeLinear", [last, "s", "z"], ["y"], name="dequantise"))
+    weights = [helper.make_tensor("s", 1, [], [0.02]), helper.make_tensor("z", 2, [], [128])]
+    graph = helper.make_graph(nodes, "g", [info("x", 1, [8, 32])], [info("y", 1, [8, 32])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_wrong_quantised_operators_are_denied_by_name_where_quantisers_alone_are_refused(place):
+    env = reference(place)
+    model = between_quantisers(place.folder / "m.onnx", ["Relu", "Sin", "Neg", "Tanh", "Abs", "Cos", "Neg", "Sigmoid"] * 2)
+
+    def denied(*rules):
+        backend = values_backend(place, "bare", *rules)
+        done, result = place.lower(model, backend, "--compare", "--until-clean", "--cache", "off", env=env)
+        names = sorted(rule["name"] for rule in result["learned"])
+        # Its quantisers are lowered, with its neighbours.
+        equal((done.returncode, result["nodes_lowered"]), (0, result["nodes"] - len(names)))
+        return names, result["rounds"], [finding["values"] for finding in result["findings"]]
+
+    equal(denied("wrong=Cos"), (["Cos13", "Cos5"], 2, ["culprit"] * 2))
+    # Each alone is right.
+    equal(denied("with=Cos:Abs"), (["Cos13", "Cos5"], 2, ["together"] * 2))
+
+
 def test_values_that_are_wrong_in_large_pieces_only_are_a_limit_of_size(place):
     env = reference(place)
     model = chain(place.folder / "m.onnx", ["Sin", "Neg", "Abs", "Cos"] * 8)

@@ -165,8 +165,7 @@ double OnnxFields::double_real() { return fixed<double>(); }
 void OnnxFields::refuse_long(std::uint64_t size) {
   if (size > static_cast<std::uint64_t>(end_ - at_)) return refuse_damage("ends early");
   refuse(std::string(what_) + " has a field of " + std::to_string(size) +
-         " bytes; above 4 GiB none is read: keep the weights of such a model as "
-         "external data");
+         " bytes; above 4 GiB none is read: keep the weights of such a model as external data");
 }
 
 std::string_view OnnxFields::name() {

@@ -99,20 +99,32 @@ bool is_stored_decoded(const OnnxNode& node) {
 
 constexpr std::size_t kMostWaiting = 64;  // names; more are not fetched at once
 
-OnnxAttribute read_attribute(OnnxRecord record, OnnxWalk& walk) {
-  OnnxAttribute out;
-  out.record = record;
-  std::int32_t derived = 0;
-  for (OnnxFields field(record.payload, "an attribute", walk); field.next();) {
-    if (derived == 0) derived = onnx_attribute_type(field.field_number());
-    if (!index_onnx_attribute_field(field, out, walk)) field.skip();
+// The same for an AttributeProto, unless the field is a graph.
+bool index_onnx_attribute_field(OnnxFields& field, OnnxAttribute& out, OnnxWalk& walk) {
+  switch (field.key()) {
+    case bytes_field(attribute_field::kName):
+      out.name = field.name();
+      return true;
+    case bytes_field(attribute_field::kTensor):
+    case bytes_field(attribute_field::kTensors):
+      out.tensors.push_back(index_onnx_tensor(field.record(), walk));
+      return true;
+    case bytes_field(attribute_field::kSparseTensor):
+    case bytes_field(attribute_field::kSparseTensors):
+      out.tensors.push_back(index_onnx_sparse_tensor(field.record(), walk));
+      return true;
+    case bytes_field(attribute_field::kRefAttrName):
+      out.reference = field.name();
+      return true;
+    case varint_field(attribute_field::kType):
+      out.type = field.number32();
+      return true;
+    default:
+      return false;
   }
-  if (out.type == 0) out.type = derived;
-  return out;
 }
 
-}  // namespace
-
+// The AttributeProto.AttributeType whose value is in the field with this number; 0: not a value.
 std::int32_t onnx_attribute_type(std::uint32_t field_number) {
   switch (field_number) {
     case attribute_field::kFloat:
@@ -148,30 +160,20 @@ std::int32_t onnx_attribute_type(std::uint32_t field_number) {
   }
 }
 
-bool index_onnx_attribute_field(OnnxFields& field, OnnxAttribute& out, OnnxWalk& walk) {
-  switch (field.key()) {
-    case bytes_field(attribute_field::kName):
-      out.name = field.name();
-      return true;
-    case bytes_field(attribute_field::kTensor):
-    case bytes_field(attribute_field::kTensors):
-      out.tensors.push_back(index_onnx_tensor(field.record(), walk));
-      return true;
-    case bytes_field(attribute_field::kSparseTensor):
-    case bytes_field(attribute_field::kSparseTensors):
-      out.tensors.push_back(index_onnx_sparse_tensor(field.record(), walk));
-      return true;
-    case bytes_field(attribute_field::kRefAttrName):
-      out.reference = field.name();
-      return true;
-    case varint_field(attribute_field::kType):
-      out.type = field.number32();
-      return true;
-    default:
-      return false;
+OnnxAttribute read_attribute(OnnxRecord record, OnnxWalk& walk) {
+  OnnxAttribute out;
+  out.record = record;
+  std::int32_t derived = 0;
+  for (OnnxFields field(record.payload, "an attribute", walk); field.next();) {
+    if (derived == 0) derived = onnx_attribute_type(field.field_number());
+    if (!index_onnx_attribute_field(field, out, walk)) field.skip();
   }
+  if (out.type == 0) out.type = derived;
+  return out;
 }
 
+// Takes a field of a NodeProto unless it is an attribute; returns false if the field must still be
+// taken.
 bool index_onnx_node_field(OnnxFields& field, OnnxNode& out, OnnxWalk& walk) {
   switch (field.key()) {
     case bytes_field(node_field::kInput):
@@ -199,6 +201,8 @@ bool index_onnx_node_field(OnnxFields& field, OnnxNode& out, OnnxWalk& walk) {
       return false;
   }
 }
+
+}  // namespace
 
 std::uint32_t OnnxNodeKinds::find_attribute(std::string_view payload) const {
   if (payload.size() > kMostBytes) return kNone;
@@ -508,34 +512,323 @@ class Linker {
   Linker(const std::string& file, const OnnxModel& model) : file_(file), graph_(model.graph) {
     out_.values = OnnxValueNumbers(graph_.nodes.names());
   }
-  Loaded<OnnxLinks> run();
+
+  Loaded<OnnxLinks> run() {
+    enter_inputs();
+    enter_nodes();
+    link_nodes();
+    check_outputs();
+    if (errors_.empty()) sort();
+    if (errors_.empty()) find_hidden();
+    if (!errors_.empty()) return std::move(errors_);
+    return std::move(out_);
+  }
 
  private:
   // The bodies around the current one, outermost first: the names that each makes.
   using Scopes = std::vector<const Names*>;
 
-  void enter(std::uint32_t number, std::uint32_t node);
+  // `number` is that of a name.
+  void enter(std::uint32_t number, std::uint32_t node) {
+    const std::uint32_t known = out_.values.add_named(number);
+    if (known == OnnxValueNumbers::kNone) {
+      makers_.push_back(node);
+      return;
+    }
+    const std::string_view name = out_.values.name(known);
+    const std::uint32_t first = makers_[known];
+    const auto maker = [&](std::uint32_t i) {
+      return i == kNoNode ? std::string("an input or initializer") : node_text(i);
+    };
+    if (node == kNoNode) {
+      error("two initializers or inputs are called " + escaped_in_quotes(name) +
+            ": names of values must be unique");
+    } else if (first == node) {
+      error(node_text(node) + " makes " + escaped_in_quotes(name) +
+            " twice: names of values must be unique");
+    } else {
+      error(node_text(node) + " makes " + escaped_in_quotes(name) + ", which " + maker(first) +
+            (first == kNoNode ? " is" : " makes") + " too: names of values must be unique");
+    }
+  }
+
   void enter_input(std::string_view name) { enter(graph_.nodes.names()->number(name), kNoNode); }
-  void enter_inputs();
-  void enter_nodes();
-  void link_nodes();
-  void link_inputs(std::size_t i);
-  void link_bodies(std::size_t i, const OnnxNode& node);
-  void read_body(const OnnxGraph& body, std::size_t node, Scopes& scopes);
-  Names names_made(const OnnxGraph& body, std::size_t node, const Scopes& scopes);
-  void capture(std::string_view name, std::size_t node);
-  void check_outputs();
-  void find_hidden();
-  void warn_of_hidden();
-  void sort();
-  std::vector<std::string_view> reads_of(std::size_t node) const;
+
+  void enter_inputs() {
+    for (std::size_t i = 0; i < graph_.initializers.size(); ++i) {
+      const std::string_view name = graph_.initializers[i].name;
+      if (name.empty()) error("initializer " + std::to_string(i) + " has no name");
+      enter_input(name);
+    }
+    const std::uint32_t initializers = out_.values.count();
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const std::string_view name = graph_.inputs[i].name;
+      if (name.empty()) error("input " + std::to_string(i) + " of the graph has no name");
+      if (out_.values.find(name) >= initializers) enter_input(name);
+    }
+  }
+
+  void enter_nodes() {
+    const OnnxNodes& nodes = graph_.nodes;
+    out_.first_output.reserve(nodes.size() + 1);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      out_.first_output.push_back(out_.values.count());
+      for (const std::uint32_t name : nodes.outputs(i)) {
+        if (name != OnnxNames::kEmpty) enter(name, static_cast<std::uint32_t>(i));
+      }
+    }
+    out_.first_output.push_back(out_.values.count());
+  }
+
+  // What nodes and their bodies read. Who makes it is known by now, also where the file has it later.
+  void link_nodes() {
+    OnnxNode room;
+    out_.reads.begin.reserve(graph_.nodes.size() + 1);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      link_inputs(i);
+      if (graph_.nodes.has_bodies(i)) link_bodies(i, graph_.nodes.read_names(i, room));
+    }
+    if (!out_.capture_begin.empty()) {
+      const auto end = static_cast<std::uint32_t>(out_.captures.size());
+      out_.capture_begin.resize(graph_.nodes.size() + 1, end);
+    }
+  }
+
+  void link_inputs(std::size_t i) {
+    for (const std::uint32_t name : graph_.nodes.inputs(i)) {
+      const std::uint32_t number =
+          name == OnnxNames::kEmpty ? OnnxValueNumbers::kNone : out_.values.named(name);
+      if (name != OnnxNames::kEmpty && number == OnnxValueNumbers::kNone) {
+        error_unknown(node_text(i), graph_.nodes.names()->text(name));
+      }
+      out_.reads.add(number);
+    }
+    out_.reads.end_list();
+  }
+
+  void link_bodies(std::size_t i, const OnnxNode& node) {
+    const auto begin = static_cast<std::uint32_t>(out_.captures.size());
+    out_.capture_begin.resize(i + 1, begin);  // also for the nodes without bodies before it
+    captured_.clear();
+    captured_.insert(node.inputs.begin(), node.inputs.end());
+    for (const OnnxAttribute& attribute : node.attributes) {
+      Scopes scopes;
+      for (const OnnxGraph& body : attribute.graphs) read_body(body, i, scopes);
+    }
+  }
+
+  // The recursion is as deep as bodies nest, which the index limits.
+  void read_body(const OnnxGraph& body, std::size_t node, Scopes& scopes) {
+    const Names made = names_made(body, node, scopes);
+    for (const std::string_view name : made) made_in_bodies_.push_back({name, node});
+    scopes.push_back(&made);
+    const auto is_inner = [&](std::string_view name) {
+      return std::ranges::any_of(scopes, [&](const Names* names) { return names->contains(name); });
+    };
+    for (const OnnxNode& inner : body.nodes) {
+      for (const std::string_view name : inner.inputs) {
+        if (!name.empty() && !is_inner(name)) capture(name, node);
+      }
+      for (const OnnxAttribute& attribute : inner.attributes) {
+        for (const OnnxGraph& nested : attribute.graphs) read_body(nested, node, scopes);
+      }
+    }
+    for (const OnnxValueInfo& output : body.outputs) {
+      if (made.contains(output.name)) continue;
+      if (!is_inner(output.name)) capture(output.name, node);
+      out_.warnings.push_back(
+          {.severity = Severity::warning,
+           .file = file_,
+           .message = "a body of " + node_text(node) + " returns " +
+                      escaped_in_quotes(output.name) +
+                      ", which is made outside it: runtimes refuse that; put an Identity between"});
+    }
+    scopes.pop_back();
+  }
+
+  // A body's own values. A value of an enclosing body with the same name is hidden.
+  Names names_made(const OnnxGraph& body, std::size_t node, const Scopes& scopes) {
+    Names made;
+    for (const OnnxValueInfo& input : body.inputs) made.insert(input.name);
+    for (const OnnxTensor& tensor : body.initializers) made.insert(tensor.name);
+    for (const OnnxNode& inner : body.nodes) {
+      for (const std::string_view name : inner.outputs) {
+        if (!name.empty() && !made.insert(name).second) {
+          error("a body of " + node_text(node) + " makes " + escaped_in_quotes(name) +
+                " twice: names of values must be unique");
+        }
+      }
+    }
+    made.erase("");
+    for (const Names* outer : scopes) {
+      for (const std::string_view name : made) {
+        if (outer->contains(name)) hidden_.push_back({name, node});
+      }
+    }
+    return made;
+  }
+
+  void capture(std::string_view name, std::size_t node) {
+    if (!captured_.insert(name).second) return;
+    if (!is_known(name)) {
+      error_unknown("a body of " + node_text(node), name);
+      return;
+    }
+    out_.captures.push_back(name);
+  }
+
+  void check_outputs() {
+    for (const OnnxValueInfo& output : graph_.outputs) {
+      if (output.name.empty()) {
+        error("an output of the graph has no name");
+      } else if (!is_known(output.name)) {
+        error_unknown("the graph's output", output.name);
+      }
+    }
+  }
+
+  // Finds values of bodies that have the name of a visible outer value. ONNX forbids this, tools
+  // write it, and runtimes read it: inside the body, the body's own value counts. A name that is made
+  // after the owner of the body is not visible.
+  void find_hidden() {
+    if (made_in_bodies_.empty()) return;
+    std::vector<std::uint32_t> place(graph_.nodes.size());
+    for (std::size_t i = 0; i < out_.order.size(); ++i) {
+      place[out_.order[i]] = static_cast<std::uint32_t>(i);
+    }
+    for (const BodyValue& made : made_in_bodies_) {
+      if (!is_known(made.name)) continue;
+      const std::uint32_t maker = maker_of(made.name);
+      const bool is_visible = maker == kNoNode || place[maker] < place[made.owner];
+      if (is_visible) hidden_.push_back(made);
+    }
+    warn_of_hidden();
+  }
+
+  void warn_of_hidden() {
+    if (hidden_.empty()) return;
+    const auto key = [](const BodyValue& value) { return std::tie(value.owner, value.name); };
+    const auto first = std::ranges::min_element(
+        hidden_, [&](const BodyValue& a, const BodyValue& b) { return key(a) < key(b); });
+    CappedList others(0);
+    others.leave_out(hidden_.size() - 1);
+    out_.warnings.push_back(
+        {.severity = Severity::warning,
+         .file = file_,
+         .message =
+             "a body of " + node_text(first->owner) + " makes " + escaped_in_quotes(first->name) +
+             ", which hides the outer value of that name: inside the body its own value is read, "
+             "as runtimes do" +
+             others.rest("; so does # more value of bodies", "; so do # more values of bodies")});
+  }
+
+  void sort() {
+    for (std::uint32_t i = 0; i < graph_.nodes.size() && out_.was_sorted; ++i) {
+      each_maker(i, [&](std::uint32_t maker) { out_.was_sorted = out_.was_sorted && maker < i; });
+    }
+    if (out_.was_sorted) {
+      out_.order.resize(graph_.nodes.size());
+      std::iota(out_.order.begin(), out_.order.end(), 0U);
+      return;
+    }
+    TopologicalOrder sorted = topological_order(waits_for());
+    if (!sorted.cycle.empty()) {
+      report_cycle(sorted.cycle);
+      return;
+    }
+    report_order();
+    out_.order = std::move(sorted.order);
+  }
+
+  // The node's inputs and captures.
+  std::vector<std::string_view> reads_of(std::size_t node) const {
+    const auto captures = out_.captures_of(node);
+    OnnxNode room;
+    std::vector<std::string_view> reads = graph_.nodes.read_names(node, room).inputs;
+    reads.insert(reads.end(), captures.begin(), captures.end());
+    return reads;
+  }
+
   template <class Visit>
-  void each_maker(std::uint32_t node, const Visit& visit) const;
-  Adjacency waits_for() const;
-  void report_cycle(const std::vector<std::uint32_t>& cycle);
-  void report_order();
-  void error(std::string message, std::vector<std::string> notes = {});
-  void error_unknown(const std::string& reader, std::string_view name);
+
+  // Calls visit(maker) for each value that the node or a body of it reads and that a node makes.
+  void each_maker(std::uint32_t node, const Visit& visit) const {
+    const auto tell = [&](std::uint32_t number) {
+      if (number != OnnxValueNumbers::kNone && makers_[number] != kNoNode) visit(makers_[number]);
+    };
+    for (const std::uint32_t number : out_.reads.of(node)) tell(number);
+    for (const std::string_view name : out_.captures_of(node)) tell(out_.values.find(name));
+  }
+
+  Adjacency waits_for() const {
+    Adjacency result;
+    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+      each_maker(i, [&](std::uint32_t maker) { result.add(maker); });
+      result.end_list();
+    }
+    return result;
+  }
+
+  void report_cycle(const std::vector<std::uint32_t>& cycle) {
+    constexpr std::size_t kShown = 8;
+    const std::string text =
+        "the nodes form a cycle: " +
+        capped_list(
+            cycle, kShown, [&](std::uint32_t node) { return node_text(node); }, " -> ...", " -> ") +
+        " -> ";
+    std::vector<std::string> notes;
+    for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {
+      const std::uint32_t reader = cycle[(i + 1) % cycle.size()];
+      OnnxNode room;
+      const auto& made = graph_.nodes.read_names(cycle[i], room).outputs;
+      const std::vector<std::string_view> reads = reads_of(reader);
+      const auto value = std::ranges::find_if(
+          made, [&](std::string_view name) { return !name.empty() && contains(reads, name); });
+      notes.push_back(node_text(cycle[i]) + " makes " + escaped_in_quotes(*value) + ", which " +
+                      node_text(reader) + " reads");
+    }
+    error(text + node_text(cycle.front()), std::move(notes));
+  }
+
+  // Reports the first place where the file's order is wrong.
+  void report_order() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const auto is_later = [&](std::string_view name) {
+        const std::uint32_t maker = maker_of(name);
+        return maker != kNoNode && maker > i;
+      };
+      const std::vector<std::string_view> reads = reads_of(i);
+      const auto read = std::ranges::find_if(reads, is_later);
+      if (read == reads.end()) continue;
+      out_.warnings.push_back(
+          {.severity = Severity::warning,
+           .file = file_,
+           .message = "the nodes are not in topological order; they are read in an order that is",
+           .notes = {node_text(i) + " reads " + escaped_in_quotes(*read) + ", which " +
+                     node_text(maker_of(*read)) + " makes later"}});
+      return;
+    }
+  }
+
+  void error(std::string message, std::vector<std::string> notes = {}) {
+    if (errors_.size() == kMostErrors) return;
+    errors_.push_back({.file = file_, .message = std::move(message), .notes = std::move(notes)});
+  }
+
+  void error_unknown(const std::string& reader, std::string_view name) {
+    std::vector<std::string> notes;
+    if (suggestions_++ < kMostSuggestions) {
+      std::vector<std::string_view> names;
+      names.reserve(out_.values.count());
+      for (std::uint32_t i = 0; i < out_.values.count(); ++i) names.push_back(out_.values.name(i));
+      std::ranges::sort(names);
+      const std::string near = nearest_name(name, names);
+      if (!near.empty()) notes.push_back("did you mean " + escaped_in_quotes(near) + "?");
+    }
+    error(reader + " reads " + escaped_in_quotes(name) + ", which nothing produces",
+          std::move(notes));
+  }
+
   std::string node_text(std::size_t i) const {
     OnnxNode room;
     return onnx_node_text(graph_.nodes.read_names(i, room), i);
@@ -563,314 +856,6 @@ class Linker {
   OnnxLinks out_;
   Diagnostics errors_;
 };
-
-void Linker::error(std::string message, std::vector<std::string> notes) {
-  if (errors_.size() == kMostErrors) return;
-  errors_.push_back({.file = file_, .message = std::move(message), .notes = std::move(notes)});
-}
-
-void Linker::error_unknown(const std::string& reader, std::string_view name) {
-  std::vector<std::string> notes;
-  if (suggestions_++ < kMostSuggestions) {
-    std::vector<std::string_view> names;
-    names.reserve(out_.values.count());
-    for (std::uint32_t i = 0; i < out_.values.count(); ++i) names.push_back(out_.values.name(i));
-    std::ranges::sort(names);
-    const std::string near = nearest_name(name, names);
-    if (!near.empty()) notes.push_back("did you mean " + escaped_in_quotes(near) + "?");
-  }
-  error(reader + " reads " + escaped_in_quotes(name) + ", which nothing produces",
-        std::move(notes));
-}
-
-// `number` is that of a name.
-void Linker::enter(std::uint32_t number, std::uint32_t node) {
-  const std::uint32_t known = out_.values.add_named(number);
-  if (known == OnnxValueNumbers::kNone) {
-    makers_.push_back(node);
-    return;
-  }
-  const std::string_view name = out_.values.name(known);
-  const std::uint32_t first = makers_[known];
-  const auto maker = [&](std::uint32_t i) {
-    return i == kNoNode ? std::string("an input or initializer") : node_text(i);
-  };
-  if (node == kNoNode) {
-    error("two initializers or inputs are called " + escaped_in_quotes(name) +
-          ": names of values must be unique");
-  } else if (first == node) {
-    error(node_text(node) + " makes " + escaped_in_quotes(name) +
-          " twice: names of values must be unique");
-  } else {
-    error(node_text(node) + " makes " + escaped_in_quotes(name) + ", which " + maker(first) +
-          (first == kNoNode ? " is" : " makes") + " too: names of values must be unique");
-  }
-}
-
-void Linker::enter_inputs() {
-  for (std::size_t i = 0; i < graph_.initializers.size(); ++i) {
-    const std::string_view name = graph_.initializers[i].name;
-    if (name.empty()) error("initializer " + std::to_string(i) + " has no name");
-    enter_input(name);
-  }
-  const std::uint32_t initializers = out_.values.count();
-  for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
-    const std::string_view name = graph_.inputs[i].name;
-    if (name.empty()) error("input " + std::to_string(i) + " of the graph has no name");
-    if (out_.values.find(name) >= initializers) enter_input(name);
-  }
-}
-
-void Linker::enter_nodes() {
-  const OnnxNodes& nodes = graph_.nodes;
-  out_.first_output.reserve(nodes.size() + 1);
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    out_.first_output.push_back(out_.values.count());
-    for (const std::uint32_t name : nodes.outputs(i)) {
-      if (name != OnnxNames::kEmpty) enter(name, static_cast<std::uint32_t>(i));
-    }
-  }
-  out_.first_output.push_back(out_.values.count());
-}
-
-// A body's own values. A value of an enclosing body with the same name is hidden.
-Names Linker::names_made(const OnnxGraph& body, std::size_t node, const Scopes& scopes) {
-  Names made;
-  for (const OnnxValueInfo& input : body.inputs) made.insert(input.name);
-  for (const OnnxTensor& tensor : body.initializers) made.insert(tensor.name);
-  for (const OnnxNode& inner : body.nodes) {
-    for (const std::string_view name : inner.outputs) {
-      if (!name.empty() && !made.insert(name).second) {
-        error("a body of " + node_text(node) + " makes " + escaped_in_quotes(name) +
-              " twice: names of values must be unique");
-      }
-    }
-  }
-  made.erase("");
-  for (const Names* outer : scopes) {
-    for (const std::string_view name : made) {
-      if (outer->contains(name)) hidden_.push_back({name, node});
-    }
-  }
-  return made;
-}
-
-// The recursion is as deep as bodies nest, which the index limits.
-void Linker::read_body(const OnnxGraph& body, std::size_t node, Scopes& scopes) {
-  const Names made = names_made(body, node, scopes);
-  for (const std::string_view name : made) made_in_bodies_.push_back({name, node});
-  scopes.push_back(&made);
-  const auto is_inner = [&](std::string_view name) {
-    return std::ranges::any_of(scopes, [&](const Names* names) { return names->contains(name); });
-  };
-  for (const OnnxNode& inner : body.nodes) {
-    for (const std::string_view name : inner.inputs) {
-      if (!name.empty() && !is_inner(name)) capture(name, node);
-    }
-    for (const OnnxAttribute& attribute : inner.attributes) {
-      for (const OnnxGraph& nested : attribute.graphs) read_body(nested, node, scopes);
-    }
-  }
-  for (const OnnxValueInfo& output : body.outputs) {
-    if (made.contains(output.name)) continue;
-    if (!is_inner(output.name)) capture(output.name, node);
-    out_.warnings.push_back(
-        {.severity = Severity::warning,
-         .file = file_,
-         .message = "a body of " + node_text(node) + " returns " + escaped_in_quotes(output.name) +
-                    ", which is made outside it: runtimes refuse that; put an Identity between"});
-  }
-  scopes.pop_back();
-}
-
-void Linker::capture(std::string_view name, std::size_t node) {
-  if (!captured_.insert(name).second) return;
-  if (!is_known(name)) {
-    error_unknown("a body of " + node_text(node), name);
-    return;
-  }
-  out_.captures.push_back(name);
-}
-
-void Linker::link_inputs(std::size_t i) {
-  for (const std::uint32_t name : graph_.nodes.inputs(i)) {
-    const std::uint32_t number =
-        name == OnnxNames::kEmpty ? OnnxValueNumbers::kNone : out_.values.named(name);
-    if (name != OnnxNames::kEmpty && number == OnnxValueNumbers::kNone) {
-      error_unknown(node_text(i), graph_.nodes.names()->text(name));
-    }
-    out_.reads.add(number);
-  }
-  out_.reads.end_list();
-}
-
-// What nodes and their bodies read. Who makes it is known by now, also where the file has it later.
-void Linker::link_nodes() {
-  OnnxNode room;
-  out_.reads.begin.reserve(graph_.nodes.size() + 1);
-  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    link_inputs(i);
-    if (graph_.nodes.has_bodies(i)) link_bodies(i, graph_.nodes.read_names(i, room));
-  }
-  if (!out_.capture_begin.empty()) {
-    const auto end = static_cast<std::uint32_t>(out_.captures.size());
-    out_.capture_begin.resize(graph_.nodes.size() + 1, end);
-  }
-}
-
-void Linker::link_bodies(std::size_t i, const OnnxNode& node) {
-  const auto begin = static_cast<std::uint32_t>(out_.captures.size());
-  out_.capture_begin.resize(i + 1, begin);  // also for the nodes without bodies before it
-  captured_.clear();
-  captured_.insert(node.inputs.begin(), node.inputs.end());
-  for (const OnnxAttribute& attribute : node.attributes) {
-    Scopes scopes;
-    for (const OnnxGraph& body : attribute.graphs) read_body(body, i, scopes);
-  }
-}
-
-void Linker::check_outputs() {
-  for (const OnnxValueInfo& output : graph_.outputs) {
-    if (output.name.empty()) {
-      error("an output of the graph has no name");
-    } else if (!is_known(output.name)) {
-      error_unknown("the graph's output", output.name);
-    }
-  }
-}
-
-// Calls visit(maker) for each value that the node or a body of it reads and that a node makes.
-template <class Visit>
-void Linker::each_maker(std::uint32_t node, const Visit& visit) const {
-  const auto tell = [&](std::uint32_t number) {
-    if (number != OnnxValueNumbers::kNone && makers_[number] != kNoNode) visit(makers_[number]);
-  };
-  for (const std::uint32_t number : out_.reads.of(node)) tell(number);
-  for (const std::string_view name : out_.captures_of(node)) tell(out_.values.find(name));
-}
-
-Adjacency Linker::waits_for() const {
-  Adjacency result;
-  for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
-    each_maker(i, [&](std::uint32_t maker) { result.add(maker); });
-    result.end_list();
-  }
-  return result;
-}
-
-void Linker::report_cycle(const std::vector<std::uint32_t>& cycle) {
-  constexpr std::size_t kShown = 8;
-  const std::string text =
-      "the nodes form a cycle: " +
-      capped_list(
-          cycle, kShown, [&](std::uint32_t node) { return node_text(node); }, " -> ...", " -> ") +
-      " -> ";
-  std::vector<std::string> notes;
-  for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {
-    const std::uint32_t reader = cycle[(i + 1) % cycle.size()];
-    OnnxNode room;
-    const auto& made = graph_.nodes.read_names(cycle[i], room).outputs;
-    const std::vector<std::string_view> reads = reads_of(reader);
-    const auto value = std::ranges::find_if(
-        made, [&](std::string_view name) { return !name.empty() && contains(reads, name); });
-    notes.push_back(node_text(cycle[i]) + " makes " + escaped_in_quotes(*value) + ", which " +
-                    node_text(reader) + " reads");
-  }
-  error(text + node_text(cycle.front()), std::move(notes));
-}
-
-// The node's inputs and captures.
-std::vector<std::string_view> Linker::reads_of(std::size_t node) const {
-  const auto captures = out_.captures_of(node);
-  OnnxNode room;
-  std::vector<std::string_view> reads = graph_.nodes.read_names(node, room).inputs;
-  reads.insert(reads.end(), captures.begin(), captures.end());
-  return reads;
-}
-
-// Reports the first place where the file's order is wrong.
-void Linker::report_order() {
-  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    const auto is_later = [&](std::string_view name) {
-      const std::uint32_t maker = maker_of(name);
-      return maker != kNoNode && maker > i;
-    };
-    const std::vector<std::string_view> reads = reads_of(i);
-    const auto read = std::ranges::find_if(reads, is_later);
-    if (read == reads.end()) continue;
-    out_.warnings.push_back(
-        {.severity = Severity::warning,
-         .file = file_,
-         .message = "the nodes are not in topological order; they are read in an order that is",
-         .notes = {node_text(i) + " reads " + escaped_in_quotes(*read) + ", which " +
-                   node_text(maker_of(*read)) + " makes later"}});
-    return;
-  }
-}
-
-void Linker::sort() {
-  for (std::uint32_t i = 0; i < graph_.nodes.size() && out_.was_sorted; ++i) {
-    each_maker(i, [&](std::uint32_t maker) { out_.was_sorted = out_.was_sorted && maker < i; });
-  }
-  if (out_.was_sorted) {
-    out_.order.resize(graph_.nodes.size());
-    std::iota(out_.order.begin(), out_.order.end(), 0U);
-    return;
-  }
-  TopologicalOrder sorted = topological_order(waits_for());
-  if (!sorted.cycle.empty()) {
-    report_cycle(sorted.cycle);
-    return;
-  }
-  report_order();
-  out_.order = std::move(sorted.order);
-}
-
-// Finds values of bodies that have the name of a visible outer value. ONNX forbids this, tools
-// write it, and runtimes read it: inside the body, the body's own value counts. A name that is made
-// after the owner of the body is not visible.
-void Linker::find_hidden() {
-  if (made_in_bodies_.empty()) return;
-  std::vector<std::uint32_t> place(graph_.nodes.size());
-  for (std::size_t i = 0; i < out_.order.size(); ++i) {
-    place[out_.order[i]] = static_cast<std::uint32_t>(i);
-  }
-  for (const BodyValue& made : made_in_bodies_) {
-    if (!is_known(made.name)) continue;
-    const std::uint32_t maker = maker_of(made.name);
-    const bool is_visible = maker == kNoNode || place[maker] < place[made.owner];
-    if (is_visible) hidden_.push_back(made);
-  }
-  warn_of_hidden();
-}
-
-void Linker::warn_of_hidden() {
-  if (hidden_.empty()) return;
-  const auto key = [](const BodyValue& value) { return std::tie(value.owner, value.name); };
-  const auto first = std::ranges::min_element(
-      hidden_, [&](const BodyValue& a, const BodyValue& b) { return key(a) < key(b); });
-  CappedList others(0);
-  others.leave_out(hidden_.size() - 1);
-  out_.warnings.push_back(
-      {.severity = Severity::warning,
-       .file = file_,
-       .message =
-           "a body of " + node_text(first->owner) + " makes " + escaped_in_quotes(first->name) +
-           ", which hides the outer value of that name: inside the body its own value is "
-           "read, as runtimes do" +
-           others.rest("; so does # more value of bodies", "; so do # more values of bodies")});
-}
-
-Loaded<OnnxLinks> Linker::run() {
-  enter_inputs();
-  enter_nodes();
-  link_nodes();
-  check_outputs();
-  if (errors_.empty()) sort();
-  if (errors_.empty()) find_hidden();
-  if (!errors_.empty()) return std::move(errors_);
-  return std::move(out_);
-}
 
 }  // namespace
 
@@ -951,29 +936,344 @@ class Indexer {
  public:
   Indexer(std::string_view bytes, const ModelLimits& limits)
       : bytes_(bytes), walk_{.begin = bytes.data(), .limits = limits} {}
-  OnnxNode node(OnnxRecord record);
+
+  OnnxNode node(OnnxRecord record) {
+    const OnnxDepthGuard deeper(walk_);
+    count_node();
+    OnnxNode out;
+    out.record = record;
+    for (OnnxFields field(record.payload, "a node", walk_); field.next();) {
+      if (index_onnx_node_field(field, out, walk_)) {
+        if (field.key() == bytes_field(node_field::kInput) ||
+            field.key() == bytes_field(node_field::kOutput))
+          count_value();
+      } else if (field.key() == bytes_field(node_field::kAttribute)) {
+        if (out.attributes.size() == walk_.limits.attributes) {
+          refuse_beyond_limit(walk_, "a node", &ModelLimits::attributes);
+        }
+        out.attributes.push_back(attribute(field.record()));
+      } else {
+        field.skip();
+      }
+    }
+    return out;
+  }
+
   // Indexes the file. The model is complete only if fault() is empty afterwards.
-  OnnxModel model();
+  OnnxModel model() {
+    const OnnxDepthGuard deeper(walk_);
+    OnnxModel out;
+    bool has_graph = false;
+    for (OnnxFields field(bytes_, "the model", walk_); field.next();) {
+      switch (field.key()) {
+        case varint_field(model_field::kIrVersion):
+          out.ir_version = field.number();
+          break;
+        case bytes_field(model_field::kProducerName):
+          out.producer_name = field.text();
+          break;
+        case bytes_field(model_field::kProducerVersion):
+          out.producer_version = field.text();
+          break;
+        case bytes_field(model_field::kDomain):
+          out.domain = field.text();
+          break;
+        case varint_field(model_field::kModelVersion):
+          out.model_version = field.number();
+          break;
+        case bytes_field(model_field::kDocString):
+          out.doc_string = field.text();
+          break;
+        case bytes_field(model_field::kGraph):
+          if (std::exchange(has_graph, true)) walk_.refuse("two graphs, where a model has one");
+          out.graph = main_graph(field.record());
+          break;
+        case bytes_field(model_field::kOpsetImport):
+          out.opset_records.push_back(field.record());
+          out.opsets.push_back(opset(out.opset_records.back().payload));
+          break;
+        case bytes_field(model_field::kMetadataProps):
+          out.metadata_props.push_back(field.record());
+          break;
+        case bytes_field(model_field::kTrainingInfo):
+          out.training_infos.push_back(field.record());
+          break;
+        case bytes_field(model_field::kFunctions):
+          out.functions.push_back(function(field.record()));
+          break;
+        case bytes_field(model_field::kConfiguration):
+          out.configurations.push_back(field.record());
+          break;
+        default:
+          if (field.has_bytes()) {
+            out.other_fields.push_back(field.record());
+          } else {
+            field.skip();
+          }
+      }
+    }
+    out.odd_names = walk_.odd_names;
+    out.first_odd_name = walk_.first_odd_name;
+    if (!has_graph) {
+      walk_.refuse("no graph in it: not an ONNX model, or cut off before its graph");
+    }
+    return out;
+  }
+
   const std::string& fault() const { return walk_.fault; }
   // The external locations of all tensors indexed, also those inside nodes. May list one more than
   // once.
   const std::vector<std::string_view>& external_locations() const { return locations_; }
 
  private:
-  void note_location(const OnnxTensor& tensor);
-  OnnxMainGraph main_graph(OnnxRecord record);
-  void add_main_node(OnnxRecord record, OnnxNodes& out);
-  std::uint32_t main_attribute(OnnxRecord record, OnnxNodes& out);
-  void complete_attributes();
-  OnnxGraph body(OnnxRecord record);
-  void graph_field(OnnxFields& field, OnnxGraphFields& out);
-  OnnxAttribute attribute(OnnxRecord record);
-  bool attribute_body(OnnxFields& field, OnnxAttribute& out);
-  OnnxValueInfo value_info(OnnxRecord record);
-  OnnxFunction function(OnnxRecord record);
-  std::pair<std::string_view, std::int64_t> opset(std::string_view payload);
-  void count_node();
-  void count_value();
+  // Most tensors are in the same file as the one before.
+  void note_location(const OnnxTensor& tensor) {
+    if (!tensor.is_external || tensor.location.empty()) return;
+    if (locations_.empty() || locations_.back() != tensor.location) {
+      locations_.push_back(tensor.location);
+    }
+  }
+
+  OnnxMainGraph main_graph(OnnxRecord record) {
+    const OnnxDepthGuard deeper(walk_);
+    OnnxMainGraph out;
+    out.record = record;
+    for (OnnxFields field(record.payload, "a graph", walk_); field.next();) {
+      if (field.key() == bytes_field(graph_field::kNode)) {
+        add_main_node(field.record(), out.nodes);
+      } else {
+        graph_field(field, out);
+      }
+    }
+    out.nodes.settle();
+    return out;
+  }
+
+  void add_main_node(OnnxRecord record, OnnxNodes& out) {
+    const OnnxDepthGuard deeper(walk_);
+    count_node();
+    room_.record = record;
+    room_attributes_.clear();
+    for (OnnxFields field(record.payload, "a node", walk_); field.next();) {
+      switch (field.key()) {
+        case bytes_field(node_field::kInput):
+          room_.inputs.push_back(field.name());
+          count_value();
+          break;
+        case bytes_field(node_field::kOutput):
+          room_.outputs.push_back(field.name());
+          count_value();
+          break;
+        case bytes_field(node_field::kAttribute):
+          if (room_attributes_.size() == walk_.limits.attributes) {
+            refuse_beyond_limit(walk_, "a node", &ModelLimits::attributes);
+          }
+          room_attributes_.push_back(main_attribute(field.record(), out));
+          break;
+        default:
+          if (!index_onnx_node_field(field, room_, walk_)) field.skip();
+      }
+    }
+    if (is_stored_decoded(room_) && !walk_.is_refused()) complete_attributes();
+    out.add(room_, room_attributes_);
+  }
+
+  // The number of a main node's attribute. One whose bytes were met before is known to be sound; else it is
+  // decoded, and left in room_ if it gets no number.
+  std::uint32_t main_attribute(OnnxRecord record, OnnxNodes& out) {
+    const std::uint32_t known = out.find_attribute(record.payload);
+    if (known != OnnxNodeKinds::kNone) return known;
+    const std::uint64_t odd_names = walk_.odd_names;
+    OnnxAttribute decoded = attribute(record);
+    const bool is_counted = walk_.odd_names != odd_names;  // and is to be counted each time
+    const std::uint32_t fresh = is_counted ? OnnxNodeKinds::kNone : out.add_attribute(decoded);
+    if (fresh == OnnxNodeKinds::kNone) room_.attributes.push_back(std::move(decoded));
+    return fresh;
+  }
+
+  // Decodes also those attributes of a main node that have numbers: one that is stored decoded is kept as a whole.
+  void complete_attributes() {
+    std::vector<OnnxAttribute> decoded;
+    decoded.swap(room_.attributes);
+    std::size_t at = 0, next = 0;
+    for (OnnxFields field(room_.record.payload, "a node", walk_); field.next();) {
+      if (field.key() != bytes_field(node_field::kAttribute)) {
+        field.skip();
+        continue;
+      }
+      const OnnxRecord record = field.record();
+      const bool is_decoded = room_attributes_[at++] == OnnxNodeKinds::kNone;
+      room_.attributes.push_back(is_decoded ? std::move(decoded[next++]) : attribute(record));
+    }
+  }
+
+  OnnxGraph body(OnnxRecord record) {
+    const OnnxDepthGuard deeper(walk_);
+    OnnxGraph out;
+    out.record = record;
+    for (OnnxFields field(record.payload, "a graph", walk_); field.next();) {
+      if (field.key() == bytes_field(graph_field::kNode)) {
+        out.nodes.push_back(node(field.record()));
+      } else {
+        graph_field(field, out);
+      }
+    }
+    return out;
+  }
+
+  // Takes a field of a graph other than a node.
+  void graph_field(OnnxFields& field, OnnxGraphFields& out) {
+    switch (field.key()) {
+      case bytes_field(graph_field::kName):
+        out.name = field.name();
+        break;
+      case bytes_field(graph_field::kInitializer):
+        out.initializers.push_back(index_onnx_tensor(field.record(), walk_));
+        note_location(out.initializers.back());
+        break;
+      case bytes_field(graph_field::kDocString):
+        out.doc_string = field.text();
+        break;
+      case bytes_field(graph_field::kInput):
+        out.inputs.push_back(value_info(field.record()));
+        break;
+      case bytes_field(graph_field::kOutput):
+        out.outputs.push_back(value_info(field.record()));
+        break;
+      case bytes_field(graph_field::kValueInfo):
+        out.value_infos.push_back(value_info(field.record()));
+        break;
+      case bytes_field(graph_field::kQuantizationAnnotation):
+        out.quantization_annotations.push_back(field.record());
+        break;
+      case bytes_field(graph_field::kSparseInitializer):
+        out.initializers.push_back(index_onnx_sparse_tensor(field.record(), walk_));
+        note_location(out.initializers.back());
+        break;
+      case bytes_field(graph_field::kMetadataProps):
+        out.metadata_props.push_back(field.record());
+        break;
+      default:
+        field.skip();
+    }
+  }
+
+  OnnxAttribute attribute(OnnxRecord record) {
+    const OnnxDepthGuard deeper(walk_);
+    OnnxAttribute out;
+    out.record = record;
+    std::int32_t derived = 0;
+    for (OnnxFields field(record.payload, "an attribute", walk_); field.next();) {
+      if (derived == 0) derived = onnx_attribute_type(field.field_number());
+      if (attribute_body(field, out) || index_onnx_attribute_field(field, out, walk_)) continue;
+      if (field.key() ==
+          bytes_field(
+              attribute_field::kInts)) {  // check it here, so that later decoding cannot fail
+        scratch_.clear();
+        field.append_packed(scratch_);
+      } else {
+        field.skip();
+      }
+    }
+    if (out.type == 0) out.type = derived;
+    for (const OnnxTensor& tensor : out.tensors) note_location(tensor);
+    return out;
+  }
+
+  // Reads the field if it is a graph.
+  bool attribute_body(OnnxFields& field, OnnxAttribute& out) {
+    if (field.key() != bytes_field(attribute_field::kGraph) &&
+        field.key() != bytes_field(attribute_field::kGraphs))
+      return false;
+    out.graphs.push_back(body(field.record()));
+    return true;
+  }
+
+  OnnxValueInfo value_info(OnnxRecord record) {
+    OnnxValueInfo out;
+    out.record = record;
+    for (OnnxFields field(record.payload, "a value's type", walk_); field.next();) {
+      switch (field.key()) {
+        case bytes_field(value_info_field::kName):
+          out.name = field.name();
+          break;
+        case bytes_field(value_info_field::kType):
+          out.type = field.text();
+          check_onnx_dims(out.type, walk_);
+          break;
+        default:
+          field.skip();
+      }
+    }
+    return out;
+  }
+
+  OnnxFunction function(OnnxRecord record) {
+    const OnnxDepthGuard deeper(walk_);
+    OnnxFunction out;
+    out.record = record;
+    for (OnnxFields field(record.payload, "a function", walk_); field.next();) {
+      switch (field.key()) {
+        case bytes_field(function_field::kName):
+          out.name = field.name();
+          break;
+        case bytes_field(function_field::kInput):
+          out.inputs.push_back(field.name());
+          break;
+        case bytes_field(function_field::kOutput):
+          out.outputs.push_back(field.name());
+          break;
+        case bytes_field(function_field::kNode):
+          out.nodes.push_back(node(field.record()));
+          break;
+        case bytes_field(function_field::kOpsetImport):
+          out.opsets.push_back(opset(field.text()));
+          break;
+        case bytes_field(function_field::kDomain):
+          out.domain = field.name();
+          break;
+        case bytes_field(function_field::kAttributeProto):
+          out.default_attributes.push_back(attribute(field.record()));
+          break;
+        case bytes_field(function_field::kValueInfo):
+          out.value_infos.push_back(value_info(field.record()));
+          break;
+        case bytes_field(function_field::kOverload):
+          out.overload = field.name();
+          break;
+        default:
+          field.skip();
+      }
+    }
+    return out;
+  }
+
+  std::pair<std::string_view, std::int64_t> opset(std::string_view payload) {
+    std::pair<std::string_view, std::int64_t> out{"", 0};
+    for (OnnxFields field(payload, "an opset import", walk_); field.next();) {
+      switch (field.key()) {
+        case bytes_field(opset_field::kDomain):
+          out.first = field.name();
+          break;
+        case varint_field(opset_field::kVersion):
+          out.second = field.number();
+          break;
+        default:
+          field.skip();
+      }
+    }
+    return out;
+  }
+
+  void count_node() {
+    if (++nodes_ > walk_.limits.nodes) refuse_beyond_limit(walk_, "the model", &ModelLimits::nodes);
+  }
+
+  void count_value() {
+    if (++values_ > walk_.limits.values) {
+      refuse_beyond_limit(walk_, "the model", &ModelLimits::values);
+    }
+  }
 
   std::string_view bytes_;
   OnnxWalk walk_;
@@ -984,336 +1284,6 @@ class Indexer {
   std::uint64_t values_ = 0;                 // read and made by nodes
   std::vector<std::string_view> locations_;  // of external data, as the file has them
 };
-
-void Indexer::count_node() {
-  if (++nodes_ > walk_.limits.nodes) refuse_beyond_limit(walk_, "the model", &ModelLimits::nodes);
-}
-
-void Indexer::count_value() {
-  if (++values_ > walk_.limits.values) {
-    refuse_beyond_limit(walk_, "the model", &ModelLimits::values);
-  }
-}
-
-// Most tensors are in the same file as the one before.
-void Indexer::note_location(const OnnxTensor& tensor) {
-  if (!tensor.is_external || tensor.location.empty()) return;
-  if (locations_.empty() || locations_.back() != tensor.location) {
-    locations_.push_back(tensor.location);
-  }
-}
-
-OnnxValueInfo Indexer::value_info(OnnxRecord record) {
-  OnnxValueInfo out;
-  out.record = record;
-  for (OnnxFields field(record.payload, "a value's type", walk_); field.next();) {
-    switch (field.key()) {
-      case bytes_field(value_info_field::kName):
-        out.name = field.name();
-        break;
-      case bytes_field(value_info_field::kType):
-        out.type = field.text();
-        check_onnx_dims(out.type, walk_);
-        break;
-      default:
-        field.skip();
-    }
-  }
-  return out;
-}
-
-// Reads the field if it is a graph.
-bool Indexer::attribute_body(OnnxFields& field, OnnxAttribute& out) {
-  if (field.key() != bytes_field(attribute_field::kGraph) &&
-      field.key() != bytes_field(attribute_field::kGraphs))
-    return false;
-  out.graphs.push_back(body(field.record()));
-  return true;
-}
-
-OnnxAttribute Indexer::attribute(OnnxRecord record) {
-  const OnnxDepthGuard deeper(walk_);
-  OnnxAttribute out;
-  out.record = record;
-  std::int32_t derived = 0;
-  for (OnnxFields field(record.payload, "an attribute", walk_); field.next();) {
-    if (derived == 0) derived = onnx_attribute_type(field.field_number());
-    if (attribute_body(field, out) || index_onnx_attribute_field(field, out, walk_)) continue;
-    if (field.key() ==
-        bytes_field(attribute_field::kInts)) {  // check it here, so that later decoding cannot fail
-      scratch_.clear();
-      field.append_packed(scratch_);
-    } else {
-      field.skip();
-    }
-  }
-  if (out.type == 0) out.type = derived;
-  for (const OnnxTensor& tensor : out.tensors) note_location(tensor);
-  return out;
-}
-
-OnnxNode Indexer::node(OnnxRecord record) {
-  const OnnxDepthGuard deeper(walk_);
-  count_node();
-  OnnxNode out;
-  out.record = record;
-  for (OnnxFields field(record.payload, "a node", walk_); field.next();) {
-    if (index_onnx_node_field(field, out, walk_)) {
-      if (field.key() == bytes_field(node_field::kInput) ||
-          field.key() == bytes_field(node_field::kOutput))
-        count_value();
-    } else if (field.key() == bytes_field(node_field::kAttribute)) {
-      if (out.attributes.size() == walk_.limits.attributes) {
-        refuse_beyond_limit(walk_, "a node", &ModelLimits::attributes);
-      }
-      out.attributes.push_back(attribute(field.record()));
-    } else {
-      field.skip();
-    }
-  }
-  return out;
-}
-
-// The number of a main node's attribute. One whose bytes were met before is known to be sound; else it is
-// decoded, and left in room_ if it gets no number.
-std::uint32_t Indexer::main_attribute(OnnxRecord record, OnnxNodes& out) {
-  const std::uint32_t known = out.find_attribute(record.payload);
-  if (known != OnnxNodeKinds::kNone) return known;
-  const std::uint64_t odd_names = walk_.odd_names;
-  OnnxAttribute decoded = attribute(record);
-  const bool is_counted = walk_.odd_names != odd_names;  // and is to be counted each time
-  const std::uint32_t fresh = is_counted ? OnnxNodeKinds::kNone : out.add_attribute(decoded);
-  if (fresh == OnnxNodeKinds::kNone) room_.attributes.push_back(std::move(decoded));
-  return fresh;
-}
-
-// Decodes also those attributes of a main node that have numbers: one that is stored decoded is kept as a whole.
-void Indexer::complete_attributes() {
-  std::vector<OnnxAttribute> decoded;
-  decoded.swap(room_.attributes);
-  std::size_t at = 0, next = 0;
-  for (OnnxFields field(room_.record.payload, "a node", walk_); field.next();) {
-    if (field.key() != bytes_field(node_field::kAttribute)) {
-      field.skip();
-      continue;
-    }
-    const OnnxRecord record = field.record();
-    const bool is_decoded = room_attributes_[at++] == OnnxNodeKinds::kNone;
-    room_.attributes.push_back(is_decoded ? std::move(decoded[next++]) : attribute(record));
-  }
-}
-
-void Indexer::add_main_node(OnnxRecord record, OnnxNodes& out) {
-  const OnnxDepthGuard deeper(walk_);
-  count_node();
-  room_.record = record;
-  room_attributes_.clear();
-  for (OnnxFields field(record.payload, "a node", walk_); field.next();) {
-    switch (field.key()) {
-      case bytes_field(node_field::kInput):
-        room_.inputs.push_back(field.name());
-        count_value();
-        break;
-      case bytes_field(node_field::kOutput):
-        room_.outputs.push_back(field.name());
-        count_value();
-        break;
-      case bytes_field(node_field::kAttribute):
-        if (room_attributes_.size() == walk_.limits.attributes) {
-          refuse_beyond_limit(walk_, "a node", &ModelLimits::attributes);
-        }
-        room_attributes_.push_back(main_attribute(field.record(), out));
-        break;
-      default:
-        if (!index_onnx_node_field(field, room_, walk_)) field.skip();
-    }
-  }
-  if (is_stored_decoded(room_) && !walk_.is_refused()) complete_attributes();
-  out.add(room_, room_attributes_);
-}
-
-// Takes a field of a graph other than a node.
-void Indexer::graph_field(OnnxFields& field, OnnxGraphFields& out) {
-  switch (field.key()) {
-    case bytes_field(graph_field::kName):
-      out.name = field.name();
-      break;
-    case bytes_field(graph_field::kInitializer):
-      out.initializers.push_back(index_onnx_tensor(field.record(), walk_));
-      note_location(out.initializers.back());
-      break;
-    case bytes_field(graph_field::kDocString):
-      out.doc_string = field.text();
-      break;
-    case bytes_field(graph_field::kInput):
-      out.inputs.push_back(value_info(field.record()));
-      break;
-    case bytes_field(graph_field::kOutput):
-      out.outputs.push_back(value_info(field.record()));
-      break;
-    case bytes_field(graph_field::kValueInfo):
-      out.value_infos.push_back(value_info(field.record()));
-      break;
-    case bytes_field(graph_field::kQuantizationAnnotation):
-      out.quantization_annotations.push_back(field.record());
-      break;
-    case bytes_field(graph_field::kSparseInitializer):
-      out.initializers.push_back(index_onnx_sparse_tensor(field.record(), walk_));
-      note_location(out.initializers.back());
-      break;
-    case bytes_field(graph_field::kMetadataProps):
-      out.metadata_props.push_back(field.record());
-      break;
-    default:
-      field.skip();
-  }
-}
-
-OnnxGraph Indexer::body(OnnxRecord record) {
-  const OnnxDepthGuard deeper(walk_);
-  OnnxGraph out;
-  out.record = record;
-  for (OnnxFields field(record.payload, "a graph", walk_); field.next();) {
-    if (field.key() == bytes_field(graph_field::kNode)) {
-      out.nodes.push_back(node(field.record()));
-    } else {
-      graph_field(field, out);
-    }
-  }
-  return out;
-}
-
-OnnxMainGraph Indexer::main_graph(OnnxRecord record) {
-  const OnnxDepthGuard deeper(walk_);
-  OnnxMainGraph out;
-  out.record = record;
-  for (OnnxFields field(record.payload, "a graph", walk_); field.next();) {
-    if (field.key() == bytes_field(graph_field::kNode)) {
-      add_main_node(field.record(), out.nodes);
-    } else {
-      graph_field(field, out);
-    }
-  }
-  out.nodes.settle();
-  return out;
-}
-
-std::pair<std::string_view, std::int64_t> Indexer::opset(std::string_view payload) {
-  std::pair<std::string_view, std::int64_t> out{"", 0};
-  for (OnnxFields field(payload, "an opset import", walk_); field.next();) {
-    switch (field.key()) {
-      case bytes_field(opset_field::kDomain):
-        out.first = field.name();
-        break;
-      case varint_field(opset_field::kVersion):
-        out.second = field.number();
-        break;
-      default:
-        field.skip();
-    }
-  }
-  return out;
-}
-
-OnnxFunction Indexer::function(OnnxRecord record) {
-  const OnnxDepthGuard deeper(walk_);
-  OnnxFunction out;
-  out.record = record;
-  for (OnnxFields field(record.payload, "a function", walk_); field.next();) {
-    switch (field.key()) {
-      case bytes_field(function_field::kName):
-        out.name = field.name();
-        break;
-      case bytes_field(function_field::kInput):
-        out.inputs.push_back(field.name());
-        break;
-      case bytes_field(function_field::kOutput):
-        out.outputs.push_back(field.name());
-        break;
-      case bytes_field(function_field::kNode):
-        out.nodes.push_back(node(field.record()));
-        break;
-      case bytes_field(function_field::kOpsetImport):
-        out.opsets.push_back(opset(field.text()));
-        break;
-      case bytes_field(function_field::kDomain):
-        out.domain = field.name();
-        break;
-      case bytes_field(function_field::kAttributeProto):
-        out.default_attributes.push_back(attribute(field.record()));
-        break;
-      case bytes_field(function_field::kValueInfo):
-        out.value_infos.push_back(value_info(field.record()));
-        break;
-      case bytes_field(function_field::kOverload):
-        out.overload = field.name();
-        break;
-      default:
-        field.skip();
-    }
-  }
-  return out;
-}
-
-OnnxModel Indexer::model() {
-  const OnnxDepthGuard deeper(walk_);
-  OnnxModel out;
-  bool has_graph = false;
-  for (OnnxFields field(bytes_, "the model", walk_); field.next();) {
-    switch (field.key()) {
-      case varint_field(model_field::kIrVersion):
-        out.ir_version = field.number();
-        break;
-      case bytes_field(model_field::kProducerName):
-        out.producer_name = field.text();
-        break;
-      case bytes_field(model_field::kProducerVersion):
-        out.producer_version = field.text();
-        break;
-      case bytes_field(model_field::kDomain):
-        out.domain = field.text();
-        break;
-      case varint_field(model_field::kModelVersion):
-        out.model_version = field.number();
-        break;
-      case bytes_field(model_field::kDocString):
-        out.doc_string = field.text();
-        break;
-      case bytes_field(model_field::kGraph):
-        if (std::exchange(has_graph, true)) walk_.refuse("two graphs, where a model has one");
-        out.graph = main_graph(field.record());
-        break;
-      case bytes_field(model_field::kOpsetImport):
-        out.opset_records.push_back(field.record());
-        out.opsets.push_back(opset(out.opset_records.back().payload));
-        break;
-      case bytes_field(model_field::kMetadataProps):
-        out.metadata_props.push_back(field.record());
-        break;
-      case bytes_field(model_field::kTrainingInfo):
-        out.training_infos.push_back(field.record());
-        break;
-      case bytes_field(model_field::kFunctions):
-        out.functions.push_back(function(field.record()));
-        break;
-      case bytes_field(model_field::kConfiguration):
-        out.configurations.push_back(field.record());
-        break;
-      default:
-        if (field.has_bytes()) {
-          out.other_fields.push_back(field.record());
-        } else {
-          field.skip();
-        }
-    }
-  }
-  out.odd_names = walk_.odd_names;
-  out.first_odd_name = walk_.first_odd_name;
-  if (!has_graph) {
-    walk_.refuse("no graph in it: not an ONNX model, or cut off before its graph");
-  }
-  return out;
-}
 
 // Tells the kernel not to read ahead: there may be a gigabyte of weights between two short records.
 void expect_scattered_reads(std::string_view bytes) {

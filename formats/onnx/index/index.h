@@ -340,13 +340,11 @@ void refuse_beyond_limit(OnnxWalk& walk, std::string_view whose, std::uint64_t M
 
 // Enters one more level of messages while it lives. Counts as protobuf does: a graph in a node's
 // attribute is three levels deeper than the node's graph.
-class OnnxDepthGuard {
+class OnnxDepthGuard : Pinned {
  public:
   static constexpr std::uint64_t kMaxDepth = 100;
   explicit OnnxDepthGuard(OnnxWalk& walk);
   ~OnnxDepthGuard() { --walk_.depth; }
-  OnnxDepthGuard(const OnnxDepthGuard&) = delete;
-  OnnxDepthGuard& operator=(const OnnxDepthGuard&) = delete;
 
  private:
   OnnxWalk& walk_;
@@ -459,13 +457,6 @@ class OnnxFields {
 // checks the dims against the limits.
 OnnxTensor index_onnx_tensor(OnnxRecord record, OnnxWalk& walk);
 OnnxTensor index_onnx_sparse_tensor(OnnxRecord record, OnnxWalk& walk);
-// Takes a field of a NodeProto unless it is an attribute; returns false if the field must still be
-// taken.
-bool index_onnx_node_field(OnnxFields& field, OnnxNode& out, OnnxWalk& walk);
-// The same for an AttributeProto, unless the field is a graph.
-bool index_onnx_attribute_field(OnnxFields& field, OnnxAttribute& out, OnnxWalk& walk);
-// The AttributeProto.AttributeType whose value is in the field with this number; 0: not a value.
-std::int32_t onnx_attribute_type(std::uint32_t field_number);
 // Indexes a StringStringEntryProto.
 OnnxKeyValue index_onnx_key_value(std::string_view payload, OnnxWalk& walk);
 

@@ -150,10 +150,9 @@ Shape transposed(Shape dims, bool is_transposed) {
 }
 
 bool fused_matmul(OnnxOpCall& call) {
-  const OnnxType* a = call.tensor_input(0);
+  const OnnxType* a = take_dtype(call);
   const OnnxType* b = call.shaped_input(1);
   if (a == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(a->dtype);
   const bool moves_batch =
       call.integer("transBatchA", 0) != 0 || call.integer("transBatchB", 0) != 0;
   if (!a->has_shape || b == nullptr) return true;
@@ -161,8 +160,7 @@ bool fused_matmul(OnnxOpCall& call) {
                              transposed(b->dims, call.integer("transB", 0) != 0));
   if (!shape) return true;
   if (moves_batch) std::fill(shape->begin(), shape->end(), OnnxDim{});
-  call.outputs[0].set_shape(*std::move(shape));
-  return true;
+  return give_shape(call, *std::move(shape));
 }
 
 bool gemm(OnnxOpCall& call, std::size_t right, DType dtype) {
@@ -194,14 +192,12 @@ bool float_product(OnnxOpCall& call) {  // of a real and an integer matrix, or o
 
 // [..., K] times N columns in a packed form.
 bool packed_matmul(OnnxOpCall& call) {
-  const OnnxType* a = call.tensor_input(0);
+  const OnnxType* a = take_dtype(call);
   if (a == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(a->dtype);
   if (!a->has_shape || a->rank() == 0) return true;
   Shape out = a->dims;
   out.back() = fixed_dim(call.integer("N", -1));
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 // ---- recurrent ----
@@ -242,10 +238,9 @@ bool bias_split_gelu(OnnxOpCall& call) {
 
 // Inputs: A, its scale and zero point, then B.
 bool quantized_binary(OnnxOpCall& call) {
-  const OnnxType* a = call.tensor_input(0);
+  const OnnxType* a = take_dtype(call);
   const OnnxType* b = call.shaped_input(3);
   if (a == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(a->dtype);
   if (a->has_shape && b != nullptr) call.outputs[0].set_shape(broadcast_shape(a->dims, b->dims));
   return true;
 }
@@ -285,60 +280,10 @@ bool quantized_concat(OnnxOpCall& call) {
       out[*axis] = sum_of(out[*axis], part->dims[*axis]);
     }
   }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
-constexpr std::string_view kMs = "com.microsoft";
-constexpr std::array<OnnxShapeRuleEntry, 43> kMicrosoftRules = {{
-    {kMs, "Attention", microsoft_attention},
-    {kMs, "BiasAdd", same_as_first},
-    {kMs, "BiasGelu", same_as_first},
-    {kMs, "BiasSoftmax", same_as_first},
-    {kMs, "BiasSplitGelu", bias_split_gelu},
-    {kMs, "DequantizeLinear", dequantize_linear},
-    {kMs, "DynamicQuantizeLSTM", quantized_lstm},
-    {kMs, "DynamicQuantizeMatMul", float_product},
-    {kMs, "EmbedLayerNormalization", embed_layer_normalization},
-    {kMs, "FastGelu", same_as_first},
-    {kMs, "FusedConv", fused_conv},
-    {kMs, "FusedGemm", fused_gemm},
-    {kMs, "FusedMatMul", fused_matmul},
-    {kMs, "Gelu", same_as_first},
-    {kMs, "GemmFastGelu", float_product},
-    {kMs, "GroupNorm", same_as_first},
-    {kMs, "GroupQueryAttention", group_query_attention},
-    {kMs, "Inverse", same_as_first},
-    {kMs, "MatMulBnb4", packed_matmul},
-    {kMs, "MatMulIntegerToFloat", float_product},
-    {kMs, "MatMulNBits", packed_matmul},
-    {kMs, "MoE", same_as_first},
-    {kMs, "MultiHeadAttention", multi_head_attention},
-    {kMs, "QAttention", quantized_attention},
-    {kMs, "QGemm", quantized_gemm},
-    {kMs, "QLinearAdd", quantized_binary},
-    {kMs, "QLinearAveragePool", quantized_pool},
-    {kMs, "QLinearConcat", quantized_concat},
-    {kMs, "QLinearGlobalAveragePool", quantized_global_pool},
-    {kMs, "QLinearLeakyRelu", same_as_first},
-    {kMs, "QLinearMul", quantized_binary},
-    {kMs, "QLinearSigmoid", same_as_first},
-    {kMs, "QLinearSoftmax", same_as_first},
-    {kMs, "QMoE", same_as_first},
-    {kMs, "QuantizeLinear", quantize_linear},
-    {kMs, "QuickGelu", same_as_first},
-    {kMs, "RotaryEmbedding", same_as_first},
-    {kMs, "SimplifiedLayerNormalization", same_as_first},
-    {kMs, "SkipGroupNorm", same_as_first},
-    {kMs, "SkipLayerNormalization", skip_normalization},
-    {kMs, "SkipSimplifiedLayerNormalization", skip_normalization},
-    {"", "SimplifiedLayerNormalization", same_as_first},
-    {kMs, "Trilu", same_as_first},
-}};
-
 }  // namespace
-
-std::span<const OnnxShapeRuleEntry> onnx_microsoft_rules() { return kMicrosoftRules; }
 
 // ---- ml ----
 //
@@ -360,10 +305,9 @@ bool as_first_to_float(OnnxOpCall& call) {
 
 // The last axis is picked from; a vector is one row.
 bool array_feature_extractor(OnnxOpCall& call) {
-  const OnnxType* from = call.tensor_input(0);
+  const OnnxType* from = take_dtype(call);
   const OnnxType* indices = call.shaped_input(1);
   if (from == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(from->dtype);
   if (!from->has_shape || from->rank() == 0) return true;
   Shape out = from->dims;
   if (out.size() == 1) out.insert(out.begin(), fixed_dim(1));
@@ -371,8 +315,7 @@ bool array_feature_extractor(OnnxOpCall& call) {
   for (std::size_t i = 0; indices != nullptr && i < indices->rank(); ++i) {
     out.back() = product_of(out.back(), indices->dims[i]);
   }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 // The dtype is that of the value list that is given.
@@ -444,27 +387,7 @@ bool feature_vectorizer(OnnxOpCall& call) {
   return true;
 }
 
-constexpr std::string_view kMl = "ai.onnx.ml";
-constexpr std::array<OnnxShapeRuleEntry, 14> kMlRules = {{
-    {kMl, "ArrayFeatureExtractor", array_feature_extractor},
-    {kMl, "Binarizer", same_as_first},
-    {kMl, "FeatureVectorizer", feature_vectorizer},
-    {kMl, "Imputer", same_as_first},
-    {kMl, "LabelEncoder", label_encoder},
-    {kMl, "LinearClassifier", classifier},
-    {kMl, "LinearRegressor", linear_regressor},
-    {kMl, "Normalizer", as_first_to_float},
-    {kMl, "SVMClassifier", classifier},
-    {kMl, "SVMRegressor", svm_regressor},
-    {kMl, "Scaler", as_first_to_float},
-    {kMl, "TreeEnsemble", tree_ensemble},
-    {kMl, "TreeEnsembleClassifier", classifier},
-    {kMl, "TreeEnsembleRegressor", tree_regressor},
-}};
-
 }  // namespace
-
-std::span<const OnnxShapeRuleEntry> onnx_ml_rules() { return kMlRules; }
 
 // ---- new ops ----
 //
@@ -523,14 +446,12 @@ bool attention(OnnxOpCall& call) {
 }
 
 bool flex_attention(OnnxOpCall& call) {
-  const OnnxType* query = call.tensor_input(0);
+  const OnnxType* query = take_dtype(call);
   if (query == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(query->dtype);
   if (!query->has_shape || query->rank() != 4) return true;
   Shape out = query->dims;
   out[3] = dim_at(call.tensor_input(2), 3);
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 // [batch, length, q_heads * d_v], and the state [batch, kv_heads, d_k, d_v].
@@ -593,8 +514,7 @@ bool string_split(OnnxOpCall& call) {
   Shape out = from->dims;
   if (call.outputs.size() > 1) call.outputs[1].set_shape(out);
   out.emplace_back();
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 bool optional_has_element(OnnxOpCall& call) {
@@ -641,9 +561,8 @@ bool one_hot(OnnxOpCall& call) {
 // The output has as many elements as the condition has true ones; without an axis they are taken
 // from the flattened input.
 bool compress(OnnxOpCall& call) {
-  const OnnxType* from = call.tensor_input(0);
+  const OnnxType* from = take_dtype(call);
   if (from == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(from->dtype);
   OnnxDim taken;
   if (const auto condition = call.integers(1)) {
     taken = fixed_dim(std::count_if(condition->begin(), condition->end(),
@@ -747,7 +666,66 @@ bool einsum(OnnxOpCall& call) {
   return true;
 }
 
-constexpr std::array<OnnxShapeRuleEntry, 14> kNewOperatorRules = {{
+constexpr std::string_view kMs = "com.microsoft";
+constexpr std::string_view kMl = "ai.onnx.ml";
+constexpr std::array<OnnxShapeRuleEntry, 71> kRules = {{
+    {kMs, "Attention", microsoft_attention},
+    {kMs, "BiasAdd", same_as_first},
+    {kMs, "BiasGelu", same_as_first},
+    {kMs, "BiasSoftmax", same_as_first},
+    {kMs, "BiasSplitGelu", bias_split_gelu},
+    {kMs, "DequantizeLinear", dequantize_linear},
+    {kMs, "DynamicQuantizeLSTM", quantized_lstm},
+    {kMs, "DynamicQuantizeMatMul", float_product},
+    {kMs, "EmbedLayerNormalization", embed_layer_normalization},
+    {kMs, "FastGelu", same_as_first},
+    {kMs, "FusedConv", fused_conv},
+    {kMs, "FusedGemm", fused_gemm},
+    {kMs, "FusedMatMul", fused_matmul},
+    {kMs, "Gelu", same_as_first},
+    {kMs, "GemmFastGelu", float_product},
+    {kMs, "GroupNorm", same_as_first},
+    {kMs, "GroupQueryAttention", group_query_attention},
+    {kMs, "Inverse", same_as_first},
+    {kMs, "MatMulBnb4", packed_matmul},
+    {kMs, "MatMulIntegerToFloat", float_product},
+    {kMs, "MatMulNBits", packed_matmul},
+    {kMs, "MoE", same_as_first},
+    {kMs, "MultiHeadAttention", multi_head_attention},
+    {kMs, "QAttention", quantized_attention},
+    {kMs, "QGemm", quantized_gemm},
+    {kMs, "QLinearAdd", quantized_binary},
+    {kMs, "QLinearAveragePool", quantized_pool},
+    {kMs, "QLinearConcat", quantized_concat},
+    {kMs, "QLinearGlobalAveragePool", quantized_global_pool},
+    {kMs, "QLinearLeakyRelu", same_as_first},
+    {kMs, "QLinearMul", quantized_binary},
+    {kMs, "QLinearSigmoid", same_as_first},
+    {kMs, "QLinearSoftmax", same_as_first},
+    {kMs, "QMoE", same_as_first},
+    {kMs, "QuantizeLinear", quantize_linear},
+    {kMs, "QuickGelu", same_as_first},
+    {kMs, "RotaryEmbedding", same_as_first},
+    {kMs, "SimplifiedLayerNormalization", same_as_first},
+    {kMs, "SkipGroupNorm", same_as_first},
+    {kMs, "SkipLayerNormalization", skip_normalization},
+    {kMs, "SkipSimplifiedLayerNormalization", skip_normalization},
+    {"", "SimplifiedLayerNormalization", same_as_first},
+    {kMs, "Trilu", same_as_first},
+    {kMl, "ArrayFeatureExtractor", array_feature_extractor},
+    {kMl, "Binarizer", same_as_first},
+    {kMl, "FeatureVectorizer", feature_vectorizer},
+    {kMl, "Imputer", same_as_first},
+    {kMl, "LabelEncoder", label_encoder},
+    {kMl, "LinearClassifier", classifier},
+    {kMl, "LinearRegressor", linear_regressor},
+    {kMl, "Normalizer", as_first_to_float},
+    {kMl, "SVMClassifier", classifier},
+    {kMl, "SVMRegressor", svm_regressor},
+    {kMl, "Scaler", as_first_to_float},
+    {kMl, "TreeEnsemble", tree_ensemble},
+    {kMl, "TreeEnsembleClassifier", classifier},
+    {kMl, "TreeEnsembleRegressor", tree_regressor},
     {"", "Attention", attention},
     {"", "CausalConvWithState", causal_conv_with_state},
     {"", "Compress", compress},
@@ -766,6 +744,6 @@ constexpr std::array<OnnxShapeRuleEntry, 14> kNewOperatorRules = {{
 
 }  // namespace
 
-std::span<const OnnxShapeRuleEntry> onnx_new_op_rules() { return kNewOperatorRules; }
+std::span<const OnnxShapeRuleEntry> onnx_domain_rules() { return kRules; }
 
 }  // namespace cleave

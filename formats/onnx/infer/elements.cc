@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -199,9 +200,6 @@ MaybeInt modulo(std::int64_t a, std::int64_t b) {
   const std::int64_t rest = a % b;
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
-MaybeInt lesser(std::int64_t a, std::int64_t b) { return std::min(a, b); }
-MaybeInt greater(std::int64_t a, std::int64_t b) { return std::max(a, b); }
-
 using Integers = MaybeInt (*)(std::int64_t, std::int64_t);
 using Reals = double (*)(double, double);
 
@@ -251,69 +249,52 @@ std::optional<OnnxElements> fold_inputs(const OnnxOpCall& call, const Operation&
   return out;
 }
 
-std::optional<OnnxElements> add_elements(const OnnxOpCall& call) {
-  return fold_inputs(call, {checked_sum, [](double a, double b) { return a + b; }, 0, 0});
-}
-std::optional<OnnxElements> sub_elements(const OnnxOpCall& call) {
-  return fold_inputs(call, {subtract, [](double a, double b) { return a - b; }, 0, {}});
-}
-std::optional<OnnxElements> mul_elements(const OnnxOpCall& call) {
-  return fold_inputs(call, {checked_product, [](double a, double b) { return a * b; }, 1, 1});
-}
-std::optional<OnnxElements> div_elements(const OnnxOpCall& call) {
-  return fold_inputs(call, {divide, [](double a, double b) { return a / b; }, 1, {}});
-}
-std::optional<OnnxElements> mod_elements(const OnnxOpCall& call) {
-  if (call.integer("fmod", 0) != 0) return std::nullopt;
-  return fold_inputs(call, {modulo, nullptr});
-}
-std::optional<OnnxElements> min_elements(const OnnxOpCall& call) {
-  return fold_inputs(call, {lesser, nullptr});
-}
-std::optional<OnnxElements> max_elements(const OnnxOpCall& call) {
-  return fold_inputs(call, {greater, nullptr});
+template <const Operation& op>
+std::optional<OnnxElements> folded(const OnnxOpCall& call) {
+  return fold_inputs(call, op);
 }
 
-// Comparisons and logic, for integers only.
-template <class F>
-std::optional<OnnxElements> compare(const OnnxOpCall& call, F holds_of) {
+constexpr Operation kAdd = {checked_sum, [](double a, double b) { return a + b; }, 0, 0};
+constexpr Operation kSubtract = {subtract, [](double a, double b) { return a - b; }, 0, {}};
+constexpr Operation kMultiply = {checked_product, [](double a, double b) { return a * b; }, 1, 1};
+constexpr Operation kDivide = {divide, [](double a, double b) { return a / b; }, 1, {}};
+constexpr Operation kModulo = {modulo, nullptr};
+constexpr Operation kLesser = {
+    [](std::int64_t a, std::int64_t b) { return MaybeInt(std::min(a, b)); },
+    [](double a, double b) { return std::min(a, b); }};
+constexpr Operation kGreater = {
+    [](std::int64_t a, std::int64_t b) { return MaybeInt(std::max(a, b)); },
+    [](double a, double b) { return std::max(a, b); }};
+
+std::optional<OnnxElements> mod_elements(const OnnxOpCall& call) {
+  return call.integer("fmod", 0) != 0 ? std::nullopt : fold_inputs(call, kModulo);
+}
+
+// Comparisons; logic is for integers only.
+template <class F, bool is_logic = false>
+std::optional<OnnxElements> compare(const OnnxOpCall& call) {
   const OnnxElements* a = call.elements(0);
   const OnnxElements* b = call.elements(1);
-  if (a == nullptr || b == nullptr || a->is_real() || b->is_real()) return std::nullopt;
+  if (a == nullptr || b == nullptr || a->is_real() != b->is_real()) return std::nullopt;
   const std::optional<std::vector<std::int64_t>> dims = broadcast_dims(a->dims, b->dims);
   if (!dims || !small_count(*dims) || call.opset() < 7) return std::nullopt;
+  if (is_logic && a->is_real()) return std::nullopt;
   OnnxElements out{.dtype = DType::boolean, .dims = *dims, .integers = {}, .reals = {}};
   const std::vector<std::size_t> left = broadcast_picks(a->dims, *dims);
   const std::vector<std::size_t> right = broadcast_picks(b->dims, *dims);
+  const auto add = [&](auto x, auto y) {
+    out.integers.push_back({.value = F{}(x, y) ? 1 : 0, .name = {}});
+  };
   for (std::size_t i = 0; i < left.size(); ++i) {
-    const MaybeInt x = a->integers[left[i]].value;
-    const MaybeInt y = b->integers[right[i]].value;
-    out.integers.push_back(
-        {.value = x && y ? MaybeInt(holds_of(*x, *y) ? 1 : 0) : MaybeInt(), .name = {}});
+    if (a->is_real()) {
+      add(a->reals[left[i]], b->reals[right[i]]);
+      continue;
+    }
+    const MaybeInt& x = a->integers[left[i]].value;
+    const MaybeInt& y = b->integers[right[i]].value;
+    x&& y ? add(*x, *y) : static_cast<void>(out.integers.emplace_back());
   }
   return out;
-}
-
-std::optional<OnnxElements> equal_elements(const OnnxOpCall& call) {
-  return compare(call, [](std::int64_t a, std::int64_t b) { return a == b; });
-}
-std::optional<OnnxElements> less_elements(const OnnxOpCall& call) {
-  return compare(call, [](std::int64_t a, std::int64_t b) { return a < b; });
-}
-std::optional<OnnxElements> less_or_equal_elements(const OnnxOpCall& call) {
-  return compare(call, [](std::int64_t a, std::int64_t b) { return a <= b; });
-}
-std::optional<OnnxElements> greater_elements(const OnnxOpCall& call) {
-  return compare(call, [](std::int64_t a, std::int64_t b) { return a > b; });
-}
-std::optional<OnnxElements> greater_or_equal_elements(const OnnxOpCall& call) {
-  return compare(call, [](std::int64_t a, std::int64_t b) { return a >= b; });
-}
-std::optional<OnnxElements> and_elements(const OnnxOpCall& call) {
-  return compare(call, [](std::int64_t a, std::int64_t b) { return a != 0 && b != 0; });
-}
-std::optional<OnnxElements> or_elements(const OnnxOpCall& call) {
-  return compare(call, [](std::int64_t a, std::int64_t b) { return a != 0 || b != 0; });
 }
 
 std::optional<OnnxElements> not_elements(const OnnxOpCall& call) {
@@ -331,7 +312,8 @@ std::optional<OnnxElements> where_elements(const OnnxOpCall& call) {
   const OnnxElements* yes = call.elements(1);
   const OnnxElements* no = call.elements(2);
   if (condition == nullptr || yes == nullptr || no == nullptr) return std::nullopt;
-  if (yes->is_real() || no->is_real() || condition->is_real()) return std::nullopt;
+  if (yes->is_real() != no->is_real() || condition->is_real()) return std::nullopt;
+  if (yes->is_real() && yes->dtype != no->dtype) return std::nullopt;
   auto dims = broadcast_dims(yes->dims, no->dims);
   if (dims) dims = broadcast_dims(*dims, condition->dims);
   if (!dims || !small_count(*dims)) return std::nullopt;
@@ -341,9 +323,14 @@ std::optional<OnnxElements> where_elements(const OnnxOpCall& call) {
   const std::vector<std::size_t> right = broadcast_picks(no->dims, *dims);
   for (std::size_t i = 0; i < which.size(); ++i) {
     const MaybeInt choice = condition->integers[which[i]].value;
-    out.integers.push_back(!choice        ? OnnxElement{}
-                           : *choice != 0 ? yes->integers[left[i]]
-                                          : no->integers[right[i]]);
+    if (yes->is_real()) {
+      if (!choice) return std::nullopt;
+      out.reals.push_back(*choice != 0 ? yes->reals[left[i]] : no->reals[right[i]]);
+    } else {
+      out.integers.push_back(!choice        ? OnnxElement{}
+                             : *choice != 0 ? yes->integers[left[i]]
+                                            : no->integers[right[i]]);
+    }
   }
   return out;
 }
@@ -376,9 +363,21 @@ std::optional<OnnxElements> floor_elements(const OnnxOpCall& call) {
 std::optional<OnnxElements> ceil_elements(const OnnxOpCall& call) {
   return each(call, same_integer, [](double x) { return std::ceil(x); });
 }
+MaybeInt unknown_integer(std::int64_t) { return {}; }
 std::optional<OnnxElements> sqrt_elements(const OnnxOpCall& call) {
-  return each(
-      call, [](std::int64_t) { return MaybeInt(); }, [](double x) { return std::sqrt(x); });
+  return each(call, unknown_integer, [](double x) { return std::sqrt(x); });
+}
+std::optional<OnnxElements> reciprocal_elements(const OnnxOpCall& call) {
+  return each(call, unknown_integer, [](double x) { return 1 / x; });
+}
+// Rounds halves to even.
+std::optional<OnnxElements> round_elements(const OnnxOpCall& call) {
+  return each(call, unknown_integer, [](double x) {
+    const double low = std::floor(x);
+    const double rest = x - low;
+    if (rest != 0.5) return rest < 0.5 ? low : low + 1;
+    return std::fmod(low, 2) == 0 ? low : low + 1;
+  });
 }
 
 OnnxElement cast_integer(DType to, const OnnxElement& from) {
@@ -402,8 +401,7 @@ std::optional<OnnxElements> cast_elements(const OnnxOpCall& call) {
       out.integers.push_back(cast_integer(to, element));
     }
     for (const double real : from->reals) {
-      if (to == DType::boolean) return std::nullopt;
-      out.integers.push_back(checked(to, cast_real(real)));
+      out.integers.push_back(checked(to, to == DType::boolean ? real != 0 : cast_real(real)));
     }
     return out;
   }
@@ -435,36 +433,7 @@ std::optional<OnnxElements> range_elements(const OnnxOpCall& call) {
   return out;
 }
 
-constexpr std::array<OnnxElementRuleEntry, 24> kArithmeticRules = {{
-    {"Add", add_elements},
-    {"Sub", sub_elements},
-    {"Mul", mul_elements},
-    {"Div", div_elements},
-    {"Mod", mod_elements},
-    {"Min", min_elements},
-    {"Max", max_elements},
-    {"Sum", add_elements},
-    {"Equal", equal_elements},
-    {"Less", less_elements},
-    {"LessOrEqual", less_or_equal_elements},
-    {"Greater", greater_elements},
-    {"GreaterOrEqual", greater_or_equal_elements},
-    {"And", and_elements},
-    {"Or", or_elements},
-    {"Not", not_elements},
-    {"Where", where_elements},
-    {"Neg", neg_elements},
-    {"Abs", abs_elements},
-    {"Floor", floor_elements},
-    {"Ceil", ceil_elements},
-    {"Sqrt", sqrt_elements},
-    {"Cast", cast_elements},
-    {"Range", range_elements},
-}};
-
 }  // namespace
-
-std::span<const OnnxElementRuleEntry> onnx_arithmetic_rules() { return kArithmeticRules; }
 
 OnnxElement onnx_element_in(DType dtype, std::optional<std::int64_t> value) {
   if (value && !holds(dtype, *value)) value.reset();
@@ -587,12 +556,9 @@ std::optional<OnnxElements> shape_elements(const OnnxOpCall& call) {
 std::optional<OnnxElements> size_elements(const OnnxOpCall& call) {
   const OnnxType* type = call.shaped_input(0);
   if (type == nullptr) return std::nullopt;
-  std::optional<std::int64_t> product = 1;
+  MaybeInt product = 1;
   for (const OnnxDim& dim : type->dims) {
-    std::int64_t next = 0;
-    const bool fits =
-        product && dim.is_fixed() && !__builtin_mul_overflow(*product, dim.size, &next);
-    product = fits ? std::optional(next) : std::nullopt;
+    product = product && dim.is_fixed() ? checked_product(*product, dim.size) : std::nullopt;
   }
   return OnnxElements{
       .dtype = DType::int64, .dims = {}, .integers = {{.value = product, .name = {}}}, .reals = {}};
@@ -626,23 +592,17 @@ std::optional<OnnxElements> gather_elements(const OnnxOpCall& call) {
   const std::optional<std::size_t> axis = axis_of(call.integer("axis", 0), data->dims.size());
   if (!axis) return std::nullopt;
   const auto at = static_cast<std::ptrdiff_t>(*axis);
-  const std::int64_t size = data->dims[*axis];
   Dims dims(data->dims.begin(), data->dims.begin() + at);
   dims.insert(dims.end(), indices->dims.begin(), indices->dims.end());
   dims.insert(dims.end(), data->dims.begin() + at + 1, data->dims.end());
   if (!small_count(dims)) return std::nullopt;
-  std::int64_t inner = 1;
-  for (std::size_t i = *axis + 1; i < data->dims.size(); ++i) inner *= data->dims[i];
-  std::int64_t outer = 1;
-  for (std::size_t i = 0; i < *axis; ++i) outer *= data->dims[i];
+  const OnnxAxisLines lines = lines_along(data->dims, *axis);
   Picks picks;
-  for (std::int64_t o = 0; o < outer; ++o) {
+  for (std::size_t o = 0; o < lines.outer; ++o) {
     for (const std::int64_t index : *wanted) {
-      if (index < -size || index >= size) return std::nullopt;
-      const std::int64_t row = o * size + (index < 0 ? index + size : index);
-      for (std::int64_t i = 0; i < inner; ++i) {
-        picks.push_back(static_cast<std::size_t>(row * inner + i));
-      }
+      const auto chosen = wrapped_index(index, data->dims[*axis]);
+      if (!chosen) return std::nullopt;
+      for (std::size_t k = 0; k < lines.inner; ++k) picks.push_back(lines.at(o, *chosen, k));
     }
   }
   return picked(*data, std::move(dims), picks);
@@ -787,7 +747,8 @@ std::optional<OnnxElements> constant_of_shape_elements(const OnnxOpCall& call) {
   return picked(one, *std::move(dims), Picks(*count, 0));
 }
 
-constexpr std::array<OnnxElementRuleEntry, 14> kElementRules = {{
+constexpr std::array<OnnxElementRuleEntry, 40> kElementRules = {{
+    // picking, moving and repeating elements
     {"Identity", reshaped},
     {"Reshape", reshaped},
     {"Squeeze", reshaped},
@@ -802,6 +763,33 @@ constexpr std::array<OnnxElementRuleEntry, 14> kElementRules = {{
     {"Concat", concat_elements},
     {"Expand", expand_elements},
     {"ConstantOfShape", constant_of_shape_elements},
+    // computing with them
+    {"Add", folded<kAdd>},
+    {"Sub", folded<kSubtract>},
+    {"Mul", folded<kMultiply>},
+    {"Div", folded<kDivide>},
+    {"Mod", mod_elements},
+    {"Min", folded<kLesser>},
+    {"Max", folded<kGreater>},
+    {"Sum", folded<kAdd>},
+    {"Equal", compare<std::equal_to<>>},
+    {"Less", compare<std::less<>>},
+    {"LessOrEqual", compare<std::less_equal<>>},
+    {"Greater", compare<std::greater<>>},
+    {"GreaterOrEqual", compare<std::greater_equal<>>},
+    {"And", compare<std::logical_and<>, true>},
+    {"Or", compare<std::logical_or<>, true>},
+    {"Not", not_elements},
+    {"Where", where_elements},
+    {"Neg", neg_elements},
+    {"Abs", abs_elements},
+    {"Floor", floor_elements},
+    {"Ceil", ceil_elements},
+    {"Sqrt", sqrt_elements},
+    {"Reciprocal", reciprocal_elements},
+    {"Round", round_elements},
+    {"Cast", cast_elements},
+    {"Range", range_elements},
 }};
 
 }  // namespace
@@ -823,8 +811,6 @@ std::optional<OnnxSliceRange> slice_range(std::int64_t size, std::int64_t start,
   if (out.count < 2) out.step = 1;  // the given step may be huge
   return out;
 }
-
-std::span<const OnnxElementRuleEntry> onnx_picking_rules() { return kElementRules; }
 
 std::optional<std::vector<std::int64_t>> broadcast_dims(const Dims& a, const Dims& b) {
   Dims out(std::max(a.size(), b.size()), 1);
@@ -852,42 +838,35 @@ std::vector<std::size_t> broadcast_picks(const Dims& from, const Dims& to) {
 
 namespace {
 
-struct Rules {
-  OnnxElementRule first = nullptr;     // for output 0
-  OnnxElementListRule list = nullptr;  // used when `first` gives no elements
-};
-
 // Checks the elements against their dims: other rules use the dims as bounds.
 bool is_sound(const OnnxElements& made) {
   if (small_count(made.dims) != made.count()) return false;
   return std::ranges::none_of(made.reals, [](double real) { return std::isnan(real); });
 }
 
-const Rules* rules_of(std::string_view op) {
+const OnnxElementRuleEntry* rule_of(std::string_view op) {
   static const auto kByOp = [] {
-    std::unordered_map<std::string_view, Rules> rules;
-    for (const auto& entries : {onnx_picking_rules(), onnx_arithmetic_rules()}) {
-      for (const OnnxElementRuleEntry& entry : entries) rules[entry.op].first = entry.rule;
-    }
-    for (const auto& entries :
-         {onnx_reduction_elements(), onnx_selection_elements(), onnx_real_elements()}) {
-      for (const OnnxElementListEntry& entry : entries) rules[entry.op].list = entry.rule;
-    }
+    std::unordered_map<std::string_view, const OnnxElementRuleEntry*> rules;
+    for (const OnnxElementRuleEntry& entry : kElementRules) rules[entry.op] = &entry;
+    for (const OnnxElementRuleEntry& entry : onnx_value_rules()) rules[entry.op] = &entry;
     return rules;
   }();
   const auto found = kByOp.find(op);
-  return found == kByOp.end() ? nullptr : &found->second;
+  return found == kByOp.end() ? nullptr : found->second;
 }
 
 }  // namespace
 
 OnnxElementList infer_elements(const OnnxOpCall& call) {
   if (!call.domain().empty() || call.outputs.empty()) return {};
-  const Rules* const rules = rules_of(call.op());
-  if (rules == nullptr) return {};
+  const OnnxElementRuleEntry* const entry = rule_of(call.op());
+  if (entry == nullptr) return {};
   OnnxElementList made;
-  if (rules->first != nullptr) made.push_back(rules->first(call));
-  if (rules->list != nullptr && (made.empty() || !made[0])) made = rules->list(call);
+  if (entry->list != nullptr) {
+    made = entry->list(call);
+  } else {
+    made.push_back(entry->rule(call));
+  }
   for (std::optional<OnnxElements>& one : made) {
     if (one && !is_sound(*one)) one.reset();
   }

@@ -238,9 +238,6 @@ const onnx::OpSchema* find_onnx_schema(std::string_view domain, std::string_view
 // violated, they read beyond dims and inputs, or do not end. The assumptions were found by calling
 // every operator with types and attributes that do not fit, under sanitizers.
 
-// Why the schema's function must not be called for the node; empty: it may be.
-std::string fault_before_schema(const OnnxOpCall& call, const onnx::OpSchema& schema);
-
 // Types of the outputs of one of the node's bodies, given the types of the body's inputs.
 using OnnxBodyInference = std::function<std::vector<OnnxType>(const OnnxGraph& body,
                                                               const std::vector<OnnxType>& inputs)>;

@@ -118,26 +118,18 @@ std::optional<std::size_t> wrapped_index(std::int64_t index, std::int64_t size);
 
 using OnnxElementRule = std::optional<OnnxElements> (*)(const OnnxOpCall& call);
 
-struct OnnxElementRuleEntry {
-  std::string_view op;  // of the default domain
-  OnnxElementRule rule;
-};
-
 // By output; shorter when the rest is unknown.
 using OnnxElementList = std::vector<std::optional<OnnxElements>>;
 using OnnxElementListRule = OnnxElementList (*)(const OnnxOpCall& call);
 
-struct OnnxElementListEntry {
-  std::string_view op;  // of the default domain
-  OnnxElementListRule rule;
+struct OnnxElementRuleEntry {
+  std::string_view op;   // of the default domain
+  OnnxElementRule rule;  // for its one output; null: `list` is for several
+  OnnxElementListRule list = nullptr;
 };
 
-// Rules for operators that pick, move and repeat elements, and for those that compute with them.
-std::span<const OnnxElementRuleEntry> onnx_picking_rules();
-std::span<const OnnxElementRuleEntry> onnx_arithmetic_rules();
-std::span<const OnnxElementListEntry> onnx_reduction_elements();
-std::span<const OnnxElementListEntry> onnx_selection_elements();
-std::span<const OnnxElementListEntry> onnx_real_elements();
+// The rules of formats/onnx/infer/value_rules.cc.
+std::span<const OnnxElementRuleEntry> onnx_value_rules();
 
 // The known elements of the outputs, whose types must already be inferred. At most
 // OnnxElements::kMax elements are tracked, so that the cost of a node is bounded. NaN and infinite
@@ -227,16 +219,6 @@ struct OnnxBodyValues {
 using OnnxBodyRun =
     std::function<OnnxBodyValues(const OnnxGraph& body, const OnnxBodyValues& inputs)>;
 
-// The branch that a call of If takes; null when its condition is unknown, or the call is not an If.
-const OnnxGraph* taken_branch(const OnnxOpCall& call);
-
-// How often the body of a Loop runs while its condition stays true; nullopt when unknown.
-std::optional<std::int64_t> loop_trip_count(const OnnxOpCall& call);
-
-// Sets call.outputs and call.output_elements. False: not applicable, ask the schema. The body of a
-// Loop is run a few times, until the types of the values it carries stay the same.
-bool infer_control_flow(OnnxOpCall& call, const OnnxBodyRun& run);
-
 // An axis of what a window slides over that is shorter than the window.
 struct AxisBelowWindow {
   std::size_t axis = 0;
@@ -245,18 +227,6 @@ struct AxisBelowWindow {
 // The first of a Conv or a pool that reads these types; nullopt: none, or its sizes are not known.
 std::optional<AxisBelowWindow> axis_below_window(const OnnxNode& node,
                                                  std::span<const OnnxType* const> reads);
-
-// Where shapes are lost: nodes that read values of known shape and make values of unknown shape,
-// and why.
-
-// Notes for the report, at most two: the first such node in the order of execution, with the reason
-// and the options that would help; and how many more there are. A symbolic dim of the model's
-// inputs counts as known, since --dim binds it. `types` are those of the main graph's values, by
-// number. No option of `bound` is named again. `misfits`: nodes that read known sizes which contradict each other. Linear.
-std::vector<std::string> lost_shape_notes(const OnnxModel& model, const OnnxLinks& links,
-                                          std::span<const OnnxType* const> types,
-                                          const OnnxBoundShapes& bound,
-                                          const std::set<std::uint32_t>& misfits);
 
 // ---- shape rules ----
 //
@@ -271,7 +241,6 @@ OnnxDim fixed_dim(std::int64_t size);  // below 0: unknown
 // The dim of a type that may be null; unknown when the rank is, or the axis is beyond it.
 OnnxDim dim_at(const OnnxType* type, std::size_t axis);
 
-OnnxDim dim_plus(const OnnxDim& dim, std::int64_t more);
 OnnxDim dim_times(const OnnxDim& dim, std::int64_t factor);
 OnnxDim product_of(const OnnxDim& a, const OnnxDim& b);
 OnnxDim sum_of(const OnnxDim& a, const OnnxDim& b);
@@ -301,18 +270,17 @@ bool infer_by_rule(OnnxOpCall& call);
 // When schema and rule gave no rank: sets the rank alone, if it is certain.
 void add_weakest_rank(OnnxOpCall& call);
 
+// Output 0 gets the dtype of input 0, whose type it returns; null: that is no tensor.
+const OnnxType* take_dtype(OnnxOpCall& call);
+// Output 0 gets this shape. True, as of a rule that applies.
+bool give_shape(OnnxOpCall& call, std::vector<OnnxDim> dims);
 // Output 0 has the type of input 0; false when that is unknown.
 bool same_as_first(OnnxOpCall& call);
 
-// The rules by subject.
+// Those for operators that models have most of; a test compares them with the library's schemas.
 std::span<const OnnxShapeRuleEntry> onnx_common_rules();
-std::span<const OnnxShapeRuleEntry> onnx_elementwise_rules();
-std::span<const OnnxShapeRuleEntry> onnx_reshape_rules();
-std::span<const OnnxShapeRuleEntry> onnx_resize_rules();
-std::span<const OnnxShapeRuleEntry> onnx_window_rules();
-std::span<const OnnxShapeRuleEntry> onnx_new_op_rules();
-std::span<const OnnxShapeRuleEntry> onnx_ml_rules();
-std::span<const OnnxShapeRuleEntry> onnx_microsoft_rules();
+// The rules of formats/onnx/infer/domain_rules.cc.
+std::span<const OnnxShapeRuleEntry> onnx_domain_rules();
 
 // ---- newer operators ----
 //

@@ -470,8 +470,7 @@ std::string own_fault(const OnnxOpCall& call) {
   return {};
 }
 
-}  // namespace
-
+// Why the schema's function must not be called for the node; empty: it may be.
 std::string fault_before_schema(const OnnxOpCall& call, const onnx::OpSchema& schema) {
   if (std::string fault = input_fault(call, schema); !fault.empty()) return fault;
   if (static_cast<std::int64_t>(call.outputs.size()) < schema.min_output()) {
@@ -481,6 +480,8 @@ std::string fault_before_schema(const OnnxOpCall& call, const onnx::OpSchema& sc
   if (std::string fault = attribute_fault(call, schema); !fault.empty()) return fault;
   return own_fault(call);
 }
+
+}  // namespace
 
 // Steps of infer_by_schema():
 // 1. find the operator's schema;

@@ -20,12 +20,16 @@ OnnxDim dim_at(const OnnxType* type, std::size_t axis) {
   return type != nullptr && type->has_shape && axis < type->rank() ? type->dims[axis] : OnnxDim{};
 }
 
+namespace {
+
 OnnxDim dim_plus(const OnnxDim& dim, std::int64_t more) {
   if (more == 0) return dim;
   std::int64_t sum = 0;
   if (!dim.is_fixed() || __builtin_add_overflow(dim.size, more, &sum)) return {};
   return fixed_dim(sum);
 }
+
+}  // namespace
 
 OnnxDim dim_times(const OnnxDim& dim, std::int64_t factor) {
   return product_of(dim, fixed_dim(factor));
@@ -78,32 +82,6 @@ bool is_possible_shape(const std::vector<OnnxDim>& dims) {
 
 namespace {
 
-// Domain and op as one key, so that a lookup makes no string.
-struct Key {
-  std::string_view domain, op;
-  bool operator==(const Key&) const = default;
-};
-struct KeyHash {
-  std::size_t operator()(const Key& key) const {
-    const std::hash<std::string_view> hash;
-    return hash(key.op) * 31 + hash(key.domain);
-  }
-};
-
-const std::unordered_map<Key, OnnxShapeRule, KeyHash>& rules() {
-  static const auto kRules = [] {
-    std::unordered_map<Key, OnnxShapeRule, KeyHash> all;
-    for (const auto& part :
-         {onnx_common_rules(), onnx_elementwise_rules(), onnx_reshape_rules(), onnx_resize_rules(),
-          onnx_window_rules(), onnx_new_op_rules(), onnx_ml_rules(), onnx_microsoft_rules()}) {
-      for (const OnnxShapeRuleEntry& entry : part)
-        all.emplace(Key{entry.domain, entry.op}, entry.rule);
-    }
-    return all;
-  }();
-  return kRules;
-}
-
 // Number of elements of a 1-D input; nullopt when it is unknown or larger than any rank.
 std::optional<std::size_t> list_length(const OnnxOpCall& call, std::size_t i) {
   // PyTorch and NumPy stop at 64 axes, TensorFlow at 254: a longer list is no list of axes.
@@ -128,17 +106,22 @@ std::optional<std::size_t> weakest_rank(const OnnxOpCall& call) {
 
 }  // namespace
 
+const OnnxType* take_dtype(OnnxOpCall& call) {
+  const OnnxType* from = call.tensor_input(0);
+  if (from != nullptr) call.outputs[0] = onnx_tensor_type(from->dtype);
+  return from;
+}
+
+bool give_shape(OnnxOpCall& call, std::vector<OnnxDim> dims) {
+  call.outputs[0].set_shape(std::move(dims));
+  return true;
+}
+
 bool same_as_first(OnnxOpCall& call) {
   const OnnxType* from = call.tensor_input(0);
   if (from == nullptr) return false;
   call.outputs[0] = *from;
   return true;
-}
-
-bool infer_by_rule(OnnxOpCall& call) {
-  if (call.outputs.empty()) return false;
-  const auto found = rules().find(Key{call.domain(), call.op()});
-  return found != rules().end() && found->second(call);
 }
 
 void add_weakest_rank(OnnxOpCall& call) {
@@ -406,8 +389,6 @@ constexpr std::array<OnnxShapeRuleEntry, 24> kElementwiseRules = {{
 
 }  // namespace
 
-std::span<const OnnxShapeRuleEntry> onnx_elementwise_rules() { return kElementwiseRules; }
-
 // ---- reshape ----
 //
 // Operators that take a shape, axes or sizes as input. The library gives up the rank unless such an
@@ -525,8 +506,7 @@ bool expand(OnnxOpCall& call) {
     out[i] =
         from_end <= target->size() ? expanded_dim(old, (*target)[target->size() - from_end]) : old;
   }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 bool constant_of_shape(OnnxOpCall& call) {
@@ -555,8 +535,7 @@ bool tile(OnnxOpCall& call) {
       out[i] = product_of(from->dims[i], dim_of((*repeats)[i]));
     }
   }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 // ---- Slice ----
@@ -639,8 +618,7 @@ bool slice(OnnxOpCall& call) {
       if (const auto axis = axis_of(i, out.size())) out[*axis] = {};
     }
   }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 // ---- Pad ----
@@ -671,8 +649,7 @@ bool pad(OnnxOpCall& call) {
                  : fits && from->dims[*axis].is_fixed() ? dim_plus(from->dims[*axis], both)
                                                         : OnnxDim{};
   }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 // ---- Range, Split, NonZero ----
@@ -819,8 +796,7 @@ bool reduce(OnnxOpCall& call) {
       out.push_back(fixed_dim(1));
     }
   }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 constexpr std::array<OnnxShapeRuleEntry, 20> kReshapeRules = {{
@@ -847,8 +823,6 @@ constexpr std::array<OnnxShapeRuleEntry, 20> kReshapeRules = {{
 }};
 
 }  // namespace
-
-std::span<const OnnxShapeRuleEntry> onnx_reshape_rules() { return kReshapeRules; }
 
 // ---- resize ----
 //
@@ -944,8 +918,7 @@ bool resize(OnnxOpCall& call) {
   } else if (scales != nullptr && scales->reals.size() == request.axes.size()) {
     request.scales = &scales->reals;
   }
-  call.outputs[0].set_shape(resized(call, *from, request));
-  return true;
+  return give_shape(call, resized(call, *from, request));
 }
 
 bool upsample(OnnxOpCall& call) {
@@ -960,8 +933,7 @@ bool upsample(OnnxOpCall& call) {
   for (std::size_t i = 0; scales && scales->size() == out.size() && i < out.size(); ++i) {
     out[i] = scaled(from->dims[i], (*scales)[i]);
   }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 // The length of each side of a block; nullopt when it is not a valid size.
@@ -978,9 +950,8 @@ enum class BlockMove { depth_to_space, space_to_depth };
 // depth_to_space: [N, C / block^2, H * block, W * block]; space_to_depth is its inverse.
 template <BlockMove move>
 bool move_blocks(OnnxOpCall& call) {
-  const OnnxType* from = call.tensor_input(0);
+  const OnnxType* from = take_dtype(call);
   if (from == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(from->dtype);
   if (!from->has_shape || from->rank() != 4) return true;
   Shape out(4);
   out[0] = from->dims[0];
@@ -992,8 +963,7 @@ bool move_blocks(OnnxOpCall& call) {
     out[2] = side(from->dims[2], *block);
     out[3] = side(from->dims[3], *block);
   }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 constexpr std::array<OnnxShapeRuleEntry, 4> kResizeRules = {{
@@ -1004,8 +974,6 @@ constexpr std::array<OnnxShapeRuleEntry, 4> kResizeRules = {{
 }};
 
 }  // namespace
-
-std::span<const OnnxShapeRuleEntry> onnx_resize_rules() { return kResizeRules; }
 
 // ---- window ----
 //
@@ -1116,8 +1084,7 @@ bool convolve(OnnxOpCall& call, std::size_t weights_input, DType dtype) {
       out[i] = slid(x->dims[i], *window, i - 2);
     }
   }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 bool conv(OnnxOpCall& call) {
@@ -1147,10 +1114,9 @@ OnnxDim unslid(const OnnxDim& dim, const Window& window, std::size_t i, std::int
 
 // x: [N, C, ...], weights: [C, M/group, kernel...] -> [N, M, ...]
 bool conv_transpose(OnnxOpCall& call) {
-  const OnnxType* x = call.tensor_input(0);
+  const OnnxType* x = take_dtype(call);
   const OnnxType* weights = call.shaped_input(1);
   if (x == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(x->dtype);
   if (!x->has_shape || x->rank() < 2) return true;
   const std::size_t rank = x->rank() - 2;
   Shape out(x->rank());
@@ -1169,16 +1135,14 @@ bool conv_transpose(OnnxOpCall& call) {
       out[i + 2] = unslid(x->dims[i + 2], *window, i, padding[i]);
     }
   }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 // [N, C * block, L] -> [N, C, image...]
 bool col2im(OnnxOpCall& call) {
-  const OnnxType* from = call.tensor_input(0);
+  const OnnxType* from = take_dtype(call);
   const OnnxElements* image = call.elements(1);
   if (from == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(from->dtype);
   if (image == nullptr || image->is_real()) return true;
   Shape out(2);
   if (from->has_shape && from->rank() == 3) {
@@ -1190,14 +1154,12 @@ bool col2im(OnnxOpCall& call) {
     if (block.is_fixed()) out[1] = dim_over(from->dims[1], block.size);
   }
   for (const OnnxElement& size : image->integers) out.push_back(dim_of(size));
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 bool center_crop_pad(OnnxOpCall& call) {
-  const OnnxType* from = call.tensor_input(0);
+  const OnnxType* from = take_dtype(call);
   if (from == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(from->dtype);
   if (!from->has_shape) return true;
   Shape out = from->dims;
   Integers axes = call.integer_list("axes").value_or(Integers{});
@@ -1211,16 +1173,14 @@ bool center_crop_pad(OnnxOpCall& call) {
     if (!axis) return true;
     out[*axis] = is_told ? dim_of(sizes->integers[i]) : OnnxDim{};
   }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 // x: [N, C, ...], grid: [N, out..., k] -> [N, C, out...]
 bool grid_sample(OnnxOpCall& call) {
-  const OnnxType* x = call.tensor_input(0);
+  const OnnxType* x = take_dtype(call);
   const OnnxType* grid = call.shaped_input(1);
   if (x == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(x->dtype);
   const std::size_t rank = x->has_shape ? x->rank() : grid != nullptr ? grid->rank() : 0;
   if (rank < 3) return true;
   Shape out(rank);
@@ -1228,24 +1188,21 @@ bool grid_sample(OnnxOpCall& call) {
   for (std::size_t i = 2; grid != nullptr && grid->rank() == rank && i < rank; ++i) {
     out[i] = grid->dims[i - 1];
   }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 // size: {N, C, spatial...} -> [N, spatial..., number of spatial dims]
 bool affine_grid(OnnxOpCall& call) {
-  const OnnxType* theta = call.tensor_input(0);
+  const OnnxType* theta = take_dtype(call);
   const OnnxElements* size = call.elements(1);
   if (theta == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(theta->dtype);
   if (size == nullptr || size->is_real() || size->integers.size() < 3) return true;
   Shape out{dim_of(size->integers[0])};
   for (std::size_t i = 2; i < size->integers.size(); ++i) {
     out.push_back(dim_of(size->integers[i]));
   }
   out.push_back(fixed_dim(static_cast<std::int64_t>(size->integers.size() - 2)));
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 // The axis that DFT works along: an attribute, since opset 20 an input.
@@ -1272,9 +1229,8 @@ OnnxDim dft_length(const OnnxOpCall& call, const OnnxDim& before) {
 }
 
 bool dft(OnnxOpCall& call) {
-  const OnnxType* from = call.tensor_input(0);
+  const OnnxType* from = take_dtype(call);
   if (from == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(from->dtype);
   if (!from->has_shape || from->rank() < 2) return true;
   Shape out(from->rank());
   if (const auto axis = dft_axis(call, from->rank())) {
@@ -1283,8 +1239,7 @@ bool dft(OnnxOpCall& call) {
   }
   const bool is_real = call.integer("onesided", 0) != 0 && call.integer("inverse", 0) != 0;
   out.back() = fixed_dim(is_real ? 1 : 2);
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 // [batch, length, 1 or 2] -> [batch, frames, bins, 2]
@@ -1317,9 +1272,8 @@ bool stft(OnnxOpCall& call) {
 
 // The output's shape may be given as an input.
 bool max_unpool(OnnxOpCall& call) {
-  const OnnxType* from = call.tensor_input(0);
+  const OnnxType* from = take_dtype(call);
   if (from == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(from->dtype);
   Shape out;
   if (call.has_input(2)) {
     const OnnxElements* sizes = call.elements(2);
@@ -1333,8 +1287,7 @@ bool max_unpool(OnnxOpCall& call) {
       out[i + 2] = unslid(from->dims[i + 2], *window, i, 0);
     }
   }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
+  return give_shape(call, std::move(out));
 }
 
 constexpr std::array<OnnxShapeRuleEntry, 15> kWindowRules = {{
@@ -1355,9 +1308,38 @@ constexpr std::array<OnnxShapeRuleEntry, 15> kWindowRules = {{
     {"", "MaxUnpool", max_unpool},
 }};
 
+// Domain and op as one key, so that a lookup makes no string.
+struct Key {
+  std::string_view domain, op;
+  bool operator==(const Key&) const = default;
+};
+struct KeyHash {
+  std::size_t operator()(const Key& key) const {
+    const std::hash<std::string_view> hash;
+    return hash(key.op) * 31 + hash(key.domain);
+  }
+};
+
+const std::unordered_map<Key, OnnxShapeRule, KeyHash>& rules() {
+  using Rules = std::span<const OnnxShapeRuleEntry>;
+  static const auto kRules = [] {
+    std::unordered_map<Key, OnnxShapeRule, KeyHash> all;
+    for (const Rules part : {Rules(kCommonRules), Rules(kElementwiseRules), Rules(kReshapeRules),
+                             Rules(kResizeRules), Rules(kWindowRules), onnx_domain_rules()}) {
+      for (const auto& [domain, op, rule] : part) all.emplace(Key{domain, op}, rule);
+    }
+    return all;
+  }();
+  return kRules;
+}
+
 }  // namespace
 
-std::span<const OnnxShapeRuleEntry> onnx_window_rules() { return kWindowRules; }
+bool infer_by_rule(OnnxOpCall& call) {
+  if (call.outputs.empty()) return false;
+  const auto found = rules().find(Key{call.domain(), call.op()});
+  return found != rules().end() && found->second(call);
+}
 
 namespace {
 

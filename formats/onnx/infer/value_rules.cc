@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -12,10 +13,9 @@
 
 namespace cleave {
 
-// ---- reals ----
+// ---- powers and bounds ----
 //
-// Arithmetic with reals: Pow, Reciprocal, Round, Clip, Min, Max, Where, comparisons, and casts of
-// reals to booleans. A result that a runtime may round differently is unknown.
+// Arithmetic that a runtime may round differently, where the result is unknown, and Clip.
 
 namespace {
 
@@ -42,7 +42,7 @@ std::optional<double> power(DType dtype, double x, double y) {
   return result;
 }
 
-OnnxElementList pow_elements(const OnnxOpCall& call) {
+std::optional<OnnxElements> pow_elements(const OnnxOpCall& call) {
   const OnnxElements* base = call.elements(0);
   const OnnxElements* exponent = call.elements(1);
   if (base == nullptr || exponent == nullptr || call.opset() < 7) return {};
@@ -68,29 +68,6 @@ OnnxElementList pow_elements(const OnnxOpCall& call) {
   return {std::move(out)};
 }
 
-template <class F>
-OnnxElementList each_real(const OnnxOpCall& call, F change) {
-  const OnnxElements* from = call.elements(0);
-  if (from == nullptr || !from->is_real()) return {};
-  OnnxElements out = *from;
-  for (double& real : out.reals) real = onnx_rounded(out.dtype, change(real));
-  return {std::move(out)};
-}
-
-OnnxElementList reciprocal_elements(const OnnxOpCall& call) {
-  return each_real(call, [](double x) { return 1 / x; });
-}
-
-// Rounds halves to even.
-OnnxElementList round_elements(const OnnxOpCall& call) {
-  return each_real(call, [](double x) {
-    const double low = std::floor(x);
-    const double rest = x - low;
-    if (rest != 0.5) return rest < 0.5 ? low : low + 1;
-    return std::fmod(low, 2) == 0 ? low : low + 1;
-  });
-}
-
 // A bound of Clip: its input, or before opset 11 its attribute. False when it is given but unknown.
 bool read_bound(const OnnxOpCall& call, std::size_t input, std::string_view name, double& bound) {
   if (call.opset() < 11) {
@@ -105,7 +82,7 @@ bool read_bound(const OnnxOpCall& call, std::size_t input, std::string_view name
   return number.has_value();
 }
 
-OnnxElementList clip_elements(const OnnxOpCall& call) {
+std::optional<OnnxElements> clip_elements(const OnnxOpCall& call) {
   const OnnxElements* from = call.elements(0);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   double least = -kInfinity, most = kInfinity;
@@ -124,117 +101,7 @@ OnnxElementList clip_elements(const OnnxOpCall& call) {
   return {std::move(out)};
 }
 
-// Folds all inputs if they are reals; integers have their own rules.
-template <class F>
-OnnxElementList fold_reals(const OnnxOpCall& call, F fold) {
-  const OnnxElements* first = call.elements(0);
-  if (first == nullptr || !first->is_real() || call.opset() < 8) return {};
-  OnnxElements out = *first;
-  for (std::size_t i = 1; i < call.input_count(); ++i) {
-    const OnnxElements* next = call.elements(i);
-    if (next == nullptr || next->dtype != out.dtype) return {};
-    const std::optional<Dims> dims = broadcast_dims(out.dims, next->dims);
-    if (!dims || !small_count(*dims)) return {};
-    OnnxElements both = empty_like(out, *dims);
-    const auto left = broadcast_picks(out.dims, *dims);
-    const auto right = broadcast_picks(next->dims, *dims);
-    for (std::size_t k = 0; k < left.size(); ++k) {
-      both.reals.push_back(fold(out.reals[left[k]], next->reals[right[k]]));
-    }
-    out = std::move(both);
-  }
-  return {std::move(out)};
-}
-
-OnnxElementList min_reals(const OnnxOpCall& call) {
-  return fold_reals(call, [](double a, double b) { return std::min(a, b); });
-}
-OnnxElementList max_reals(const OnnxOpCall& call) {
-  return fold_reals(call, [](double a, double b) { return std::max(a, b); });
-}
-
-template <class F>
-OnnxElementList compare_reals(const OnnxOpCall& call, F holds) {
-  const OnnxElements* a = call.elements(0);
-  const OnnxElements* b = call.elements(1);
-  if (a == nullptr || b == nullptr || !a->is_real() || !b->is_real() || call.opset() < 7) return {};
-  const std::optional<Dims> dims = broadcast_dims(a->dims, b->dims);
-  if (!dims || !small_count(*dims)) return {};
-  OnnxElements out{.dtype = DType::boolean, .dims = *dims, .integers = {}, .reals = {}};
-  const auto left = broadcast_picks(a->dims, *dims);
-  const auto right = broadcast_picks(b->dims, *dims);
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    out.integers.push_back(
-        {.value = holds(a->reals[left[i]], b->reals[right[i]]) ? 1 : 0, .name = {}});
-  }
-  return {std::move(out)};
-}
-
-OnnxElementList equal_reals(const OnnxOpCall& call) {
-  return compare_reals(call, [](double a, double b) { return a == b; });
-}
-OnnxElementList less_reals(const OnnxOpCall& call) {
-  return compare_reals(call, [](double a, double b) { return a < b; });
-}
-OnnxElementList less_or_equal_reals(const OnnxOpCall& call) {
-  return compare_reals(call, [](double a, double b) { return a <= b; });
-}
-OnnxElementList greater_reals(const OnnxOpCall& call) {
-  return compare_reals(call, [](double a, double b) { return a > b; });
-}
-OnnxElementList greater_or_equal_reals(const OnnxOpCall& call) {
-  return compare_reals(call, [](double a, double b) { return a >= b; });
-}
-
-OnnxElementList where_reals(const OnnxOpCall& call) {
-  const auto condition = call.integers(0);
-  const OnnxElements* yes = call.elements(1);
-  const OnnxElements* no = call.elements(2);
-  if (!condition || yes == nullptr || no == nullptr) return {};
-  if (!yes->is_real() || yes->dtype != no->dtype) return {};
-  const OnnxElements& which = *call.elements(0);
-  auto dims = broadcast_dims(yes->dims, no->dims);
-  if (dims) dims = broadcast_dims(*dims, which.dims);
-  if (!dims || !small_count(*dims)) return {};
-  OnnxElements out = empty_like(*yes, *dims);
-  const auto chosen = broadcast_picks(which.dims, *dims);
-  const auto left = broadcast_picks(yes->dims, *dims);
-  const auto right = broadcast_picks(no->dims, *dims);
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    out.reals.push_back((*condition)[chosen[i]] != 0 ? yes->reals[left[i]] : no->reals[right[i]]);
-  }
-  return {std::move(out)};
-}
-
-OnnxElementList cast_to_boolean(const OnnxOpCall& call) {
-  const OnnxElements* from = call.elements(0);
-  if (from == nullptr || !from->is_real() || call.outputs[0].dtype != DType::boolean) return {};
-  OnnxElements out{.dtype = DType::boolean, .dims = from->dims, .integers = {}, .reals = {}};
-  for (const double real : from->reals) {
-    out.integers.push_back({.value = real != 0 ? 1 : 0, .name = {}});
-  }
-  return {std::move(out)};
-}
-
-constexpr std::array<OnnxElementListEntry, 13> kRealRules = {{
-    {"Pow", pow_elements},
-    {"Reciprocal", reciprocal_elements},
-    {"Round", round_elements},
-    {"Clip", clip_elements},
-    {"Min", min_reals},
-    {"Max", max_reals},
-    {"Equal", equal_reals},
-    {"Less", less_reals},
-    {"LessOrEqual", less_or_equal_reals},
-    {"Greater", greater_reals},
-    {"GreaterOrEqual", greater_or_equal_reals},
-    {"Where", where_reals},
-    {"Cast", cast_to_boolean},
-}};
-
 }  // namespace
-
-std::span<const OnnxElementListEntry> onnx_real_elements() { return kRealRules; }
 
 // ---- reductions ----
 //
@@ -363,13 +230,13 @@ std::optional<OnnxElements> reduce(const OnnxOpCall& call, const Fold& fold) {
   return folded_integers(*from, *plan, fold);
 }
 
-OnnxElementList reduce_sum(const OnnxOpCall& call) { return {reduce(call, kSum)}; }
-OnnxElementList reduce_product(const OnnxOpCall& call) { return {reduce(call, kProduct)}; }
-OnnxElementList reduce_max(const OnnxOpCall& call) { return {reduce(call, kGreatest)}; }
-OnnxElementList reduce_min(const OnnxOpCall& call) { return {reduce(call, kLeast)}; }
+template <const Fold& fold>
+std::optional<OnnxElements> reduced(const OnnxOpCall& call) {
+  return reduce(call, fold);
+}
 
 // A mean of integers is known if it is whole.
-OnnxElementList reduce_mean(const OnnxOpCall& call) {
+std::optional<OnnxElements> reduce_mean(const OnnxOpCall& call) {
   std::optional<OnnxElements> out = reduce(call, kSum);
   const OnnxElements* from = call.elements(0);
   if (!out || out->count() == 0 || from->count() == 0) return {};
@@ -381,12 +248,12 @@ OnnxElementList reduce_mean(const OnnxOpCall& call) {
     if (element.value && *element.value % count != 0) element.value.reset();
     if (element.value) *element.value /= count;
   }
-  return {std::move(out)};
+  return out;
 }
 
 // Compares the elements as reals or integers; known only if all elements are.
 template <class Better>
-OnnxElementList arg_best(const OnnxOpCall& call, Better is_better) {
+std::optional<OnnxElements> arg_best(const OnnxOpCall& call) {
   const OnnxElements* from = call.elements(0);
   if (from == nullptr || from->dims.empty()) return {};
   const auto axis = axis_of(call.integer("axis", 0), from->dims.size());
@@ -406,7 +273,7 @@ OnnxElementList arg_best(const OnnxOpCall& call, Better is_better) {
         const MaybeReal& next = keys[lines.at(o, i, k)];
         if (!next) return {};
         const double was = *keys[lines.at(o, best, k)];
-        if (is_better(*next, was) || (takes_last && *next == was)) best = i;
+        if (Better{}(*next, was) || (takes_last && *next == was)) best = i;
       }
       out.integers.push_back({.value = static_cast<std::int64_t>(best), .name = {}});
     }
@@ -414,14 +281,7 @@ OnnxElementList arg_best(const OnnxOpCall& call, Better is_better) {
   return {std::move(out)};
 }
 
-OnnxElementList arg_max(const OnnxOpCall& call) {
-  return arg_best(call, [](double a, double b) { return a > b; });
-}
-OnnxElementList arg_min(const OnnxOpCall& call) {
-  return arg_best(call, [](double a, double b) { return a < b; });
-}
-
-OnnxElementList cumulative_sum(const OnnxOpCall& call) {
+std::optional<OnnxElements> cumulative_sum(const OnnxOpCall& call) {
   const OnnxElements* from = call.elements(0);
   const auto given = call.integers(1);
   if (from == nullptr || from->is_real() || !given || given->size() != 1) return {};
@@ -446,20 +306,7 @@ OnnxElementList cumulative_sum(const OnnxOpCall& call) {
   return {std::move(out)};
 }
 
-constexpr std::array<OnnxElementListEntry, 8> kReductionRules = {{
-    {"ReduceSum", reduce_sum},
-    {"ReduceProd", reduce_product},
-    {"ReduceMax", reduce_max},
-    {"ReduceMin", reduce_min},
-    {"ReduceMean", reduce_mean},
-    {"ArgMax", arg_max},
-    {"ArgMin", arg_min},
-    {"CumSum", cumulative_sum},
-}};
-
 }  // namespace
-
-std::span<const OnnxElementListEntry> onnx_reduction_elements() { return kReductionRules; }
 
 // ---- selection ----
 //
@@ -499,7 +346,7 @@ OnnxElementList split(const OnnxOpCall& call) {
   return out;
 }
 
-OnnxElementList tile(const OnnxOpCall& call) {
+std::optional<OnnxElements> tile(const OnnxOpCall& call) {
   const OnnxElements* from = call.elements(0);
   const auto repeats = call.integers(1);
   if (from == nullptr || !repeats || call.opset() < 6) return {};
@@ -589,7 +436,7 @@ std::optional<Picks> named_along_axis(const OnnxOpCall& call, const OnnxElements
   return picks;
 }
 
-OnnxElementList gather_along_axis(const OnnxOpCall& call) {
+std::optional<OnnxElements> gather_along_axis(const OnnxOpCall& call) {
   const OnnxElements* data = call.elements(0);
   const OnnxElements* indices = call.elements(1);
   if (data == nullptr || indices == nullptr || data->dims.empty()) return {};
@@ -601,8 +448,8 @@ OnnxElementList gather_along_axis(const OnnxOpCall& call) {
 bool replaces(const OnnxOpCall& call) { return call.text("reduction", "none") == "none"; }
 
 // Puts updates[i] at position picks[i]; if a position occurs twice, the result there is unknown.
-OnnxElementList scattered(const OnnxElements& data, const OnnxElements& updates,
-                          const Picks& picks) {
+std::optional<OnnxElements> scattered(const OnnxElements& data, const OnnxElements& updates,
+                                      const Picks& picks) {
   if (data.dtype != updates.dtype || picks.size() != updates.count()) return {};
   OnnxElements out = data;
   std::vector<bool> is_taken(data.count(), false);
@@ -618,14 +465,14 @@ OnnxElementList scattered(const OnnxElements& data, const OnnxElements& updates,
   return {std::move(out)};
 }
 
-OnnxElementList scatter_along_axis(const OnnxOpCall& call) {
+std::optional<OnnxElements> scatter_along_axis(const OnnxOpCall& call) {
   const OnnxElements* data = call.elements(0);
   const OnnxElements* indices = call.elements(1);
   const OnnxElements* updates = call.elements(2);
   if (data == nullptr || indices == nullptr || updates == nullptr || data->dims.empty()) return {};
   if (!replaces(call) || updates->dims != indices->dims) return {};
   const std::optional<Picks> picks = named_along_axis(call, *data, *indices);
-  return picks ? scattered(*data, *updates, *picks) : OnnxElementList{};
+  return picks ? scattered(*data, *updates, *picks) : std::nullopt;
 }
 
 // Rows of indices select slices of the data: where each slice begins, and its length.
@@ -665,7 +512,7 @@ Picks positions_of(const Slices& slices) {
   return picks;
 }
 
-OnnxElementList gather_slices(const OnnxOpCall& call) {
+std::optional<OnnxElements> gather_slices(const OnnxOpCall& call) {
   const OnnxElements* data = call.elements(0);
   const OnnxElements* indices = call.elements(1);
   if (data == nullptr || indices == nullptr || call.integer("batch_dims", 0) != 0) return {};
@@ -678,16 +525,16 @@ OnnxElementList gather_slices(const OnnxOpCall& call) {
   return {picked(*data, std::move(dims), positions_of(*slices))};
 }
 
-OnnxElementList scatter_slices(const OnnxOpCall& call) {
+std::optional<OnnxElements> scatter_slices(const OnnxOpCall& call) {
   const OnnxElements* data = call.elements(0);
   const OnnxElements* indices = call.elements(1);
   const OnnxElements* updates = call.elements(2);
   if (data == nullptr || indices == nullptr || updates == nullptr || !replaces(call)) return {};
   const std::optional<Slices> slices = named_slices(*data, *indices);
-  return slices ? scattered(*data, *updates, positions_of(*slices)) : OnnxElementList{};
+  return slices ? scattered(*data, *updates, positions_of(*slices)) : std::nullopt;
 }
 
-OnnxElementList one_hot(const OnnxOpCall& call) {
+std::optional<OnnxElements> one_hot(const OnnxOpCall& call) {
   const OnnxElements* indices = call.elements(0);
   const auto depth = call.integers(1);
   const OnnxElements* values = call.elements(2);  // off, on
@@ -710,7 +557,7 @@ OnnxElementList one_hot(const OnnxOpCall& call) {
 }
 
 // Indices of the elements that are not 0: one row per dim of the input, in row-major order.
-OnnxElementList non_zero(const OnnxOpCall& call) {
+std::optional<OnnxElements> non_zero(const OnnxOpCall& call) {
   const OnnxElements* from = call.elements(0);
   if (from == nullptr || from->dims.empty()) return {};
   std::vector<Dims> found;
@@ -732,10 +579,20 @@ OnnxElementList non_zero(const OnnxOpCall& call) {
   return {std::move(out)};
 }
 
-constexpr std::array<OnnxElementListEntry, 9> kSelectionRules = {{
-    {"Split", split},
+constexpr std::array<OnnxElementRuleEntry, 19> kValueRules = {{
+    {"Pow", pow_elements},
+    {"Clip", clip_elements},
+    {"ReduceSum", reduced<kSum>},
+    {"ReduceProd", reduced<kProduct>},
+    {"ReduceMax", reduced<kGreatest>},
+    {"ReduceMin", reduced<kLeast>},
+    {"ReduceMean", reduce_mean},
+    {"ArgMax", arg_best<std::greater<>>},
+    {"ArgMin", arg_best<std::less<>>},
+    {"CumSum", cumulative_sum},
+    {"Split", nullptr, split},
     {"Tile", tile},
-    {"TopK", top_k},
+    {"TopK", nullptr, top_k},
     {"GatherElements", gather_along_axis},
     {"GatherND", gather_slices},
     {"ScatterElements", scatter_along_axis},
@@ -746,6 +603,6 @@ constexpr std::array<OnnxElementListEntry, 9> kSelectionRules = {{
 
 }  // namespace
 
-std::span<const OnnxElementListEntry> onnx_selection_elements() { return kSelectionRules; }
+std::span<const OnnxElementRuleEntry> onnx_value_rules() { return kValueRules; }
 
 }  // namespace cleave

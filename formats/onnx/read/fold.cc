@@ -41,33 +41,54 @@ constexpr std::uint64_t kMany = kUnknown - 1;
 // By name: what the call gives, or else the function's default.
 using AttributeValues = std::unordered_map<std::string_view, const OnnxAttribute*>;
 
+// A copy of the message with what `change` does: it gets each field, puts another into the copy, or nothing,
+// and returns true, or false for one that stays as it is.
+std::string copied(std::string_view payload, const char* what, const auto& change) {
+  std::string out;
+  OnnxWalk walk;
+  for (OnnxFields field(payload, what, walk); field.next();) {
+    field.skip();
+    if (!change(field, out)) out += field.whole();
+  }
+  return out;
+}
+
+// Without its field of that number.
+std::string copied_without(std::string_view payload, const char* what, std::uint32_t number) {
+  return copied(payload, what, [&](OnnxFields& field, std::string&) {
+    return field.key() == bytes_field(number);
+  });
+}
+
 std::string node_with_values(const OnnxNode& node, const AttributeValues& values);
 
 std::string body_with_values(const OnnxGraph& body, const AttributeValues& values) {
-  std::string out;
   std::size_t node = 0;
-  OnnxWalk walk;
-  for (OnnxFields field(body.record.payload, "a graph", walk); field.next();) {
-    field.skip();
-    if (field.key() == bytes_field(graph_field::kNode)) {
-      put_bytes(out, graph_field::kNode, node_with_values(body.nodes[node++], values));
-    } else {
-      out += field.whole();
-    }
-  }
-  return out;
+  return copied(body.record.payload, "a graph", [&](OnnxFields& field, std::string& out) {
+    if (field.key() != bytes_field(graph_field::kNode)) return false;
+    put_bytes(out, graph_field::kNode, node_with_values(body.nodes[node++], values));
+    return true;
+  });
 }
 
 // The value under the name that the node has for it.
 std::string value_named(std::string_view name, const OnnxAttribute& value) {
   std::string out;
   put_bytes(out, attribute_field::kName, name);
-  OnnxWalk walk;
-  for (OnnxFields field(value.record.payload, "an attribute", walk); field.next();) {
-    field.skip();
-    if (field.key() != bytes_field(attribute_field::kName)) out += field.whole();
-  }
-  return out;
+  return out + copied_without(value.record.payload, "an attribute", attribute_field::kName);
+}
+
+// The payload of the attribute's message with each body written anew. Everything else is copied as it is.
+std::string with_bodies(const OnnxAttribute& attribute,
+                        const std::function<std::string(const OnnxGraph&)>& written) {
+  std::size_t body = 0;
+  const auto write = [&](OnnxFields& field, std::string& out) {
+    const bool is_body = field.key() == bytes_field(attribute_field::kGraph) ||
+                         field.key() == bytes_field(attribute_field::kGraphs);
+    if (is_body) put_bytes(out, field.field_number(), written(attribute.graphs[body++]));
+    return is_body;
+  };
+  return copied(attribute.record.payload, "an attribute", write);
 }
 
 // nullopt: neither the call nor the function gives it, so the node does not have it.
@@ -84,27 +105,17 @@ std::optional<std::string> attribute_with_values(const OnnxAttribute& attribute,
 
 // The payload of the node's message with the values in place of references.
 std::string node_with_values(const OnnxNode& node, const AttributeValues& values) {
-  std::string out;
   std::size_t attribute = 0;
-  OnnxWalk walk;
-  for (OnnxFields field(node.record.payload, "a node", walk); field.next();) {
-    field.skip();
-    if (field.key() != bytes_field(node_field::kAttribute)) {
-      out += field.whole();
-    } else if (const auto made = attribute_with_values(node.attributes[attribute++], values)) {
-      put_bytes(out, node_field::kAttribute, *made);
-    }
-  }
-  return out;
+  return copied(node.record.payload, "a node", [&](OnnxFields& field, std::string& out) {
+    if (field.key() != bytes_field(node_field::kAttribute)) return false;
+    const auto made = attribute_with_values(node.attributes[attribute++], values);
+    if (made) put_bytes(out, node_field::kAttribute, *made);
+    return true;
+  });
 }
 
 std::string with_name(std::string_view payload, std::string_view name) {
-  std::string out;
-  OnnxWalk walk;
-  for (OnnxFields field(payload, "a node", walk); field.next();) {
-    field.skip();
-    if (field.key() != bytes_field(node_field::kName)) out += field.whole();
-  }
+  std::string out = copied_without(payload, "a node", node_field::kName);
   put_bytes(out, node_field::kName, name);
   return out;
 }
@@ -396,51 +407,23 @@ bool body_mentions(const OnnxGraph& body, const OnnxRenames& names) {
 std::string renamed_value_info(const OnnxValueInfo& info, const OnnxRenames& names) {
   std::string out;
   put_bytes(out, value_info_field::kName, renamed(info.name, names));
-  OnnxWalk walk;
-  for (OnnxFields field(info.record.payload, "a value's type", walk); field.next();) {
-    field.skip();
-    if (field.key() != bytes_field(value_info_field::kName)) out += field.whole();
-  }
-  return out;
+  return out + copied_without(info.record.payload, "a value's type", value_info_field::kName);
 }
 
 std::string renamed_body(const OnnxGraph& body, const OnnxRenames& names) {
   const OnnxRenames inner = renames_within(body, names);
-  std::string out;
   std::size_t node = 0, output = 0;
-  OnnxWalk walk;
-  for (OnnxFields field(body.record.payload, "a graph", walk); field.next();) {
-    field.skip();
-    if (field.key() == bytes_field(graph_field::kNode)) {
-      put_bytes(out, graph_field::kNode, renamed_onnx_node(body.nodes[node++], inner));
-    } else if (field.key() == bytes_field(graph_field::kOutput)) {
-      put_bytes(out, graph_field::kOutput, renamed_value_info(body.outputs[output++], inner));
-    } else {
-      out += field.whole();
-    }
-  }
-  return out;
+  return copied(body.record.payload, "a graph", [&](OnnxFields& field, std::string& out) {
+    const bool is_node = field.key() == bytes_field(graph_field::kNode);
+    if (!is_node && field.key() != bytes_field(graph_field::kOutput)) return false;
+    put_bytes(out, field.field_number(),
+              is_node ? renamed_onnx_node(body.nodes[node++], inner)
+                      : renamed_value_info(body.outputs[output++], inner));
+    return true;
+  });
 }
 
 }  // namespace
-
-std::string with_bodies(const OnnxAttribute& attribute,
-                        const std::function<std::string(const OnnxGraph&)>& written) {
-  std::string out;
-  std::size_t body = 0;
-  OnnxWalk walk;
-  for (OnnxFields field(attribute.record.payload, "an attribute", walk); field.next();) {
-    field.skip();
-    const bool is_body = field.key() == bytes_field(attribute_field::kGraph) ||
-                         field.key() == bytes_field(attribute_field::kGraphs);
-    if (is_body) {
-      put_bytes(out, field.field_number(), written(attribute.graphs[body++]));
-    } else {
-      out += field.whole();
-    }
-  }
-  return out;
-}
 
 std::string_view renamed(std::string_view name, const OnnxRenames& names) {
   const auto found = names.find(name);
@@ -880,14 +863,13 @@ class Folder {
   OnnxFolded out_;
 };
 
-}  // namespace
-
+// Replaces the Ifs in `types.decided` and the nodes whose results are in `types.known`. Links and
+// types of the model must be made anew afterwards; an If within a branch is decided then. An If
+// stays when its branch has weights that would have to be renamed. Linear in the model's records.
 OnnxFolded fold_onnx(OnnxModel& model, const OnnxLinks& links, const OnnxTypes& types) {
   if (types.decided.empty() && types.known.empty()) return {};
   return Folder(model, links, types).run();
 }
-
-namespace {
 
 constexpr std::size_t kFoldsNamed = 5;
 

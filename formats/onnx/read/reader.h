@@ -90,14 +90,6 @@ struct MergedNodes {
   PerValue<ValueId> values;  // that of the node that is kept
 };
 
-// Linear. `model` is that of the graph.
-MergedNodes merged_nodes(const Graph& graph, const OnnxModel& model);
-
-// The node that this one becomes a part of, or stands for this one, or, if it is removed, that makes what it
-// passes on: where an input of the model does, the first that reads it. kNone: it stays, or nothing is left of it. At
-// most kMostRemovedInARow nodes are looked through.
-NodeId onnx_runtime_host(const Graph& graph, NodeId node, const MergedNodes& merged = {});
-
 // Adds to the facts what the runtime does. `model` outlives the facts; null: nodes of the graph are not merged.
 void add_runtime_view(OpFacts& facts, const OnnxModel* model = nullptr);
 
@@ -140,10 +132,6 @@ bool mentions_renamed(const OnnxNode& node, const OnnxRenames& names);
 
 // The payload of the node's message with the values renamed. Everything else is copied as it is.
 std::string renamed_onnx_node(const OnnxNode& node, const OnnxRenames& names);
-
-// The payload of the attribute's message with each body written anew. Everything else is copied as it is.
-std::string with_bodies(const OnnxAttribute& attribute,
-                        const std::function<std::string(const OnnxGraph&)>& written);
 
 // How the branch of an If comes to be in the place of the If: its results get the names of the If's
 // outputs, and names that others have get new ones.
@@ -192,11 +180,6 @@ struct OnnxFolded {
   bool is_any() const { return !branches.empty() || constants > 0; }
 };
 
-// Replaces the Ifs in `types.decided` and the nodes whose results are in `types.known`. Links and
-// types of the model must be made anew afterwards; an If within a branch is decided then. An If
-// stays when its branch has weights that would have to be renamed. Linear in the model's records.
-OnnxFolded fold_onnx(OnnxModel& model, const OnnxLinks& links, const OnnxTypes& types);
-
 // Links and types of a model, with what they decide folded into it.
 struct OnnxInferred {
   OnnxLinks links;
@@ -217,49 +200,11 @@ Loaded<OnnxInferred> infer_folded_onnx(const SourceFile& source, OnnxModel& mode
 
 // Names from an ONNX file: made unique, and parsed for the module scope.
 
-// A unique name for each node of the main graph: the file's; `<op>_<index>` if it has none;
-// `<name>_<index>` if an earlier node has the same. The index is the node's place in the file, whatever was
-// folded: lists name nodes by it. A node of a branch that took the place of its If, file node 5, has 5_0, 5_1, ...
-class OnnxUniqueNames {
- public:
-  // The builder keeps names that are made. Appends to `notes` how many were.
-  OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder, std::vector<std::string>& notes);
-
-  std::string_view of(std::uint32_t i) const {
-    return made_.empty() || made_[i].empty() ? nodes_.name(i) : made_[i];
-  }
-
- private:
-  const OnnxNodes& nodes_;
-  std::vector<std::string_view> made_;  // by node, "" if it keeps its own; empty if all do
-};
-
-// The dotted path of the module that the node came from: as noted by the exporter, else from a name
-// that is a path. `/encoder/layer.0/attn/MatMul` is in `encoder.layer.0.attn`.
-class OnnxScopes {
- public:
-  explicit OnnxScopes(GraphBuilder& builder) : builder_(builder) {}
-
-  NameId of(std::string_view node_name, std::span<const OnnxKeyValue> metadata);
-
- private:
-  GraphBuilder& builder_;
-  std::string_view path_;  // of the node before, if its name was a path: up to the last '/'
-  NameId scope_{0};        // of that path
-  std::string room_;       // reused for its memory
-};
-
 struct OnnxGraphMade {
   Graph graph;
   std::vector<Diagnostic> warnings;
   std::vector<std::string> notes;
 };
-
-// Also fills model.node_index, tensor_index and full_types. Linear. Takes the links and the types by value
-// and out of `types`, and frees them and the model's names as soon as it can: at a million nodes they are
-// as large as the graph.
-Loaded<OnnxGraphMade> make_onnx_graph(const SourceFile& source, OnnxModel& model, OnnxLinks links,
-                                      OnnxTypes& types, Folding folding);
 
 // ---- reader ----
 //
@@ -288,10 +233,6 @@ Loaded<OnnxLoaded> read_onnx_again(const SourceFile& source, const OnnxModel& in
                                    const ShapeBindings& bindings);
 
 // A model's own functions: which of them a set of nodes calls, directly or through others.
-
-// Functions that call each other in a cycle, by index: each calls the next, and the last the first.
-// Empty when there is no cycle. Linear.
-std::vector<std::uint32_t> cycle_of_functions(const OnnxModel& model);
 
 class OnnxFunctionCalls {
  public:

@@ -189,16 +189,6 @@ const FunctionText* find_text(std::string_view op, std::int64_t opset) {
   return found;
 }
 
-std::vector<std::string_view> parts_of(std::string_view text, std::string_view between) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(between), text.size());
-    parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + between.size(), text.size()));
-  }
-  return parts;
-}
-
 // Makes the graph of a body, all of whose values have the type and the shape of the node's first input.
 class BodyMaker {
  public:
@@ -208,13 +198,13 @@ class BodyMaker {
   }
 
   std::shared_ptr<const FunctionBody> make(const FunctionText& text) {
-    const auto inputs = parts_of(text.inputs, " ");
+    const auto inputs = split_at(text.inputs, " ");
     for (const Operand& operand : graph_.operands(node_)) {
       const std::uint32_t position = operand.slot.position();
       if (position < inputs.size()) add_input(inputs[position], operand.value);
     }
-    for (const std::string_view node : parts_of(text.nodes, "; ")) add_node(node);
-    for (const std::string_view output : parts_of(text.outputs, " ")) {
+    for (const std::string_view node : split_at(text.nodes, "; ")) add_node(node);
+    for (const std::string_view output : split_at(text.outputs, " ")) {
       builder_.add_graph_output(builder_.value_named(output), {});
     }
     return finish();
@@ -256,7 +246,7 @@ class BodyMaker {
 
   // `HS_X = HardSigmoid X alpha=f0.16666667`
   void add_node(std::string_view text) {
-    const auto words = parts_of(text, " ");
+    const auto words = split_at(text, " ");
     const std::string_view name = words[0], op = words[2];
     const bool is_constant = op == "Constant" || op == "CastLike";  // of a Constant
     ValueDecl decl = declared(name, like_);
@@ -408,8 +398,7 @@ NodeId reader_after(const Graph& graph, NodeId node) {
   return kNone<NodeId>;
 }
 
-}  // namespace
-
+// Linear. `model` is that of the graph.
 MergedNodes merged_nodes(const Graph& graph, const OnnxModel& model) {
   MergedNodes merged;
   merged.kept = kept_nodes(graph, equal_values(graph, model));
@@ -433,6 +422,9 @@ MergedNodes merged_nodes(const Graph& graph, const OnnxModel& model) {
   return merged;
 }
 
+// The node that this one becomes a part of, or stands for this one, or, if it is removed, that makes what it
+// passes on: where an input of the model does, the first that reads it. kNone: it stays, or nothing is left of it. At
+// most kMostRemovedInARow nodes are looked through.
 NodeId onnx_runtime_host(const Graph& graph, NodeId node, const MergedNodes& merged) {
   if (!graph.nodes().contains(node)) return kNone<NodeId>;
   const auto kept = [&](NodeId one) { return merged.values.empty() ? one : merged.kept[one]; };
@@ -454,6 +446,8 @@ NodeId onnx_runtime_host(const Graph& graph, NodeId node, const MergedNodes& mer
   const NodeId conv = conv_before(graph, at, merged);
   return conv == kNone<NodeId> ? at : kept(conv);
 }
+
+}  // namespace
 
 void add_runtime_view(OpFacts& facts, const OnnxModel* model) {
   // Found when it is first asked for: most lists speak of the model's own graph.

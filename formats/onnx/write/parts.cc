@@ -210,8 +210,7 @@ Result<OnnxPart, std::string> build_onnx_part(const OnnxSplitJob& job, PartId pa
   if (result.model.size() <= most) return result;
   return "would be a model of " + std::to_string(result.model.size()) + " bytes, of which " +
          std::to_string(most) +
-         " can be read; tensors inside nodes cannot go to a separate file: make them "
-         "initializers";
+         " can be read; tensors inside nodes cannot go to a separate file: make them initializers";
 }
 
 // Requirements of ONNX Runtime and the ONNX checker on a function: no output that is also an input;
@@ -268,69 +267,86 @@ std::string free_domain(const OnnxSplitJob& job) {
   return domain;
 }
 
-}  // namespace
-
-OnnxPartFunctions::OnnxPartFunctions(const OnnxSplitJob& job)
-    : job_(job), domain_(free_domain(job)) {
-  const OnnxModel& onnx = job.onnx();
-  for (const auto& [domain, version] : job.opsets) {
-    if (domain.empty()) default_opset_ = version;
-  }
-  if (onnx.ir_version < kFreeInitializersIrVersion) return;
-  std::unordered_set<std::string_view> inputs;
-  for (const OnnxValueInfo& input : onnx.graph.inputs) inputs.insert(input.name);
-  for (std::uint32_t i = 0; i < onnx.graph.initializers.size(); ++i) {
-    if (inputs.contains(onnx.graph.initializers[i].name)) overridable_.insert(i);
-  }
-}
-
-bool OnnxPartFunctions::is_made_inside(std::uint32_t initializer) const {
-  return job_.source.size(initializer) <= kSmallWeight && !is_overridable(initializer) &&
-         constant_takes(job_.onnx().graph.initializers[initializer], default_opset_);
-}
-
-OnnxFunctionBody OnnxPartFunctions::build(PartId part) const {
-  const Graph& graph = job_.graph();
-  OnnxFunctionBody body;
-  OnnxNode room;
-  for (const ValueId value : job_.root_boundaries.inputs[part]) {
-    body.inputs.push_back(graph.value(value).name);
-  }
-  for (const ValueId value : job_.root_boundaries.parameters[part]) {
-    const std::uint32_t initializer = job_.initializer(value);
-    if (is_made_inside(initializer)) {
-      job_.source.add_constant_node(body.pieces, function_field::kNode, initializer);
-    } else {
-      body.inputs.push_back(graph.value(value).name);
-      body.weights.push_back(initializer);
+class OnnxPartFunctions {
+ public:
+  explicit OnnxPartFunctions(const OnnxSplitJob& job) : job_(job), domain_(free_domain(job)) {
+    const OnnxModel& onnx = job.onnx();
+    for (const auto& [domain, version] : job.opsets) {
+      if (domain.empty()) default_opset_ = version;
+    }
+    if (onnx.ir_version < kFreeInitializersIrVersion) return;
+    std::unordered_set<std::string_view> inputs;
+    for (const OnnxValueInfo& input : onnx.graph.inputs) inputs.insert(input.name);
+    for (std::uint32_t i = 0; i < onnx.graph.initializers.size(); ++i) {
+      if (inputs.contains(onnx.graph.initializers[i].name)) overridable_.insert(i);
     }
   }
-  for (const NodeId node : needed_constants(graph, job_.root_boundaries, part)) {
-    if (!is_sparse_constant(job_.record(node, room))) {
+
+  // The domain of all partitions' functions, which the model does not use otherwise.
+  const std::string& domain() const { return domain_; }
+  // True for an initializer that is also listed as a graph input, from the IR version on in which
+  // that means that a caller may override it.
+  bool is_overridable(std::uint32_t initializer) const {
+    return overridable_.contains(initializer);
+  }
+
+  OnnxFunctionBody build(PartId part) const {
+    const Graph& graph = job_.graph();
+    OnnxFunctionBody body;
+    OnnxNode room;
+    for (const ValueId value : job_.root_boundaries.inputs[part]) {
+      body.inputs.push_back(graph.value(value).name);
+    }
+    for (const ValueId value : job_.root_boundaries.parameters[part]) {
+      const std::uint32_t initializer = job_.initializer(value);
+      if (is_made_inside(initializer)) {
+        job_.source.add_constant_node(body.pieces, function_field::kNode, initializer);
+      } else {
+        body.inputs.push_back(graph.value(value).name);
+        body.weights.push_back(initializer);
+      }
+    }
+    for (const NodeId node : needed_constants(graph, job_.root_boundaries, part)) {
+      if (!is_sparse_constant(job_.record(node, room))) {
+        add_node(job_, body.pieces, function_field::kNode, node);
+        continue;
+      }
+      body.constants.push_back(node);
+      for (const ValueId value : graph.outputs(node)) {
+        body.inputs.push_back(graph.value(value).name);
+      }
+    }
+    for (const NodeId node : job_.partition.nodes(part)) {
       add_node(job_, body.pieces, function_field::kNode, node);
-      continue;
     }
-    body.constants.push_back(node);
-    for (const ValueId value : graph.outputs(node)) {
-      body.inputs.push_back(graph.value(value).name);
+    std::string made;
+    put_bytes(made, function_field::kName, job_.partition.name(part));
+    for (const std::string_view input : body.inputs) put_bytes(made, function_field::kInput, input);
+    for (const ValueId value : job_.root_boundaries.outputs[part]) {
+      put_bytes(made, function_field::kOutput, graph.value(value).name);
     }
+    for (const auto& [domain, version] : job_.opsets) {
+      put_bytes(made, function_field::kOpsetImport, encode_opset(domain, version));
+    }
+    put_bytes(made, function_field::kDomain, domain_);
+    body.pieces.add(made);
+    return body;
   }
-  for (const NodeId node : job_.partition.nodes(part)) {
-    add_node(job_, body.pieces, function_field::kNode, node);
+
+ private:
+  // True when each function that reads the initializer gets its own Constant node for it.
+  bool is_made_inside(std::uint32_t initializer) const {
+    return job_.source.size(initializer) <= kSmallWeight && !is_overridable(initializer) &&
+           constant_takes(job_.onnx().graph.initializers[initializer], default_opset_);
   }
-  std::string made;
-  put_bytes(made, function_field::kName, job_.partition.name(part));
-  for (const std::string_view input : body.inputs) put_bytes(made, function_field::kInput, input);
-  for (const ValueId value : job_.root_boundaries.outputs[part]) {
-    put_bytes(made, function_field::kOutput, graph.value(value).name);
-  }
-  for (const auto& [domain, version] : job_.opsets) {
-    put_bytes(made, function_field::kOpsetImport, encode_opset(domain, version));
-  }
-  put_bytes(made, function_field::kDomain, domain_);
-  body.pieces.add(made);
-  return body;
-}
+
+  const OnnxSplitJob& job_;
+  std::string domain_;
+  std::int64_t default_opset_ = 0;  // 0: the model does not import the default domain
+  std::unordered_set<std::uint32_t> overridable_;
+};
+
+}  // namespace
 
 // ---- root ----
 
@@ -340,8 +356,8 @@ namespace {
 // The same number as in the partitions, for the same reasons.
 constexpr std::uint64_t kInlineWeight = 1024;
 
-}  // namespace
-
+// Adds an initializer to a GraphProto in the way that the job's options ask for. Small weights, and
+// weights that no partition holds, are always inside.
 void add_shared_weight(const OnnxSplitJob& job, const OnnxWeightPlaces& places, BytePieces& graph,
                        std::uint32_t initializer) {
   if (const auto reference = job.reference(initializer)) {
@@ -359,6 +375,8 @@ void add_shared_weight(const OnnxSplitJob& job, const OnnxWeightPlaces& places, 
     job.source.add_initializer(graph, initializer);
   }
 }
+
+}  // namespace
 
 // Steps of build_onnx_root():
 // 1. build a function for each partition that has outputs;

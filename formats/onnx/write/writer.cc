@@ -301,6 +301,9 @@ std::uint64_t add_aligned(BytePieces& data, const ByteRange& elements) {
   return offset;
 }
 
+namespace {
+
+// Lays weights.bin out, in the order of the model's initializers.
 OnnxSharedWeights shared_weights(const OnnxSplitJob& job) {
   const std::size_t count = job.onnx().graph.initializers.size();
   std::vector<bool> is_read(count);
@@ -315,6 +318,8 @@ OnnxSharedWeights shared_weights(const OnnxSplitJob& job) {
   }
   return shared;
 }
+
+}  // namespace
 
 std::vector<std::pair<std::string_view, std::int64_t>> opset_imports(const OnnxModel& onnx) {
   ImportList imports;
@@ -491,10 +496,10 @@ class SplitWriter {
     Diagnostics faults;
     for (const ByteSource& source : job_.source.files()) {
       if (folder_.would_remove(source.path)) {
-        faults.push_back(diagnostic_of(folder_.final_path(),
-                                       "holds " + escaped_in_quotes(source.path) +
-                                           ", of the model itself, and would be replaced: give "
-                                           "another folder"));
+        faults.push_back(
+            diagnostic_of(folder_.final_path(),
+                          "holds " + escaped_in_quotes(source.path) +
+                              ", of the model itself, and would be replaced: give another folder"));
       }
     }
     return faults;

@@ -399,9 +399,6 @@ struct OnnxSplitJob {
 // are added with version 1, as ONNX Runtime assumes.
 std::vector<std::pair<std::string_view, std::int64_t>> opset_imports(const OnnxModel& onnx);
 
-// Lays weights.bin out, in the order of the model's initializers.
-OnnxSharedWeights shared_weights(const OnnxSplitJob& job);
-
 // Adds a node or constant, with its tags, as the given field of a graph or function. If the file
 // gives one name to several nodes, which no runtime accepts, it is written under its name in the
 // graph. A node without a name keeps none.
@@ -458,30 +455,6 @@ struct OnnxFunctionBody {
   std::vector<NodeId> constants;
 };
 
-class OnnxPartFunctions {
- public:
-  explicit OnnxPartFunctions(const OnnxSplitJob& job);
-
-  // The domain of all partitions' functions, which the model does not use otherwise.
-  const std::string& domain() const { return domain_; }
-  // True for an initializer that is also listed as a graph input, from the IR version on in which
-  // that means that a caller may override it.
-  bool is_overridable(std::uint32_t initializer) const {
-    return overridable_.contains(initializer);
-  }
-
-  OnnxFunctionBody build(PartId part) const;
-
- private:
-  // True when each function that reads the initializer gets its own Constant node for it.
-  bool is_made_inside(std::uint32_t initializer) const;
-
-  const OnnxSplitJob& job_;
-  std::string domain_;
-  std::int64_t default_opset_ = 0;  // 0: the model does not import the default domain
-  std::unordered_set<std::uint32_t> overridable_;
-};
-
 // root.onnx: the whole split as one model that runs. Each partition is a model-local function,
 // called once, in order, from a main graph with the original's inputs and outputs:
 //
@@ -504,11 +477,6 @@ struct OnnxWeightPlaces {
   std::vector<std::string> files;
   std::vector<Place> by_initializer;
 };
-
-// Adds an initializer to a GraphProto in the way that the job's options ask for. Small weights, and
-// weights that no partition holds, are always inside.
-void add_shared_weight(const OnnxSplitJob& job, const OnnxWeightPlaces& places, BytePieces& graph,
-                       std::uint32_t initializer);
 
 // Lays root.onnx out; leaves out partitions without outputs. `contexts`, by part, or empty: compiled
 // partitions, whose nodes take the places of their calls; inputs and outputs of the model then have

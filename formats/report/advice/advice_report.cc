@@ -217,6 +217,9 @@ const Fields<Link> kLinkFields = {
 constexpr std::array<std::string_view, 5> kGoalNames = {"subgraphs", "bytes", "qps", "flops",
                                                         "latency"};
 
+// "subgraphs", "bytes", "qps", "flops"
+std::string_view goal_name(Goal goal) { return kGoalNames[static_cast<std::size_t>(goal)]; }
+
 const Fields<AdviceReport> kAdviceFields = {
     kLines,
     {{"models",
@@ -240,8 +243,7 @@ const Fields<AdviceReport> kAdviceFields = {
      {"now", [](auto& report) { return report.advice.now; }, kOutcomeFields},
      {"each", [](auto& report) { return remedies(report, report.advice.each); },
       "Every gap of the lists that was tried, each closed alone, the best first; before them what "
-      "the "
-      "first step closes together, where that is more than one.",
+      "the first step closes together, where that is more than one.",
       kRemedyFields},
      {"untried_gaps", [](auto& report) { return report.advice.untried; },
       "Number of gaps that were not tried because there are too many: those of the fewest nodes."},
@@ -267,8 +269,6 @@ const Fields<AdviceReport> kAdviceFields = {
       "Options of a split, each tried by itself, the best first.", kTrialFields}}};
 
 }  // namespace
-
-std::string_view goal_name(Goal goal) { return kGoalNames[static_cast<std::size_t>(goal)]; }
 
 Document advice_document() {
   return {"advice", "What to support next: `advise --json`. Numbers are sums over the models.",

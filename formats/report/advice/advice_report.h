@@ -33,9 +33,6 @@ struct AdviceReport {
   }
 };
 
-// "subgraphs", "bytes", "qps", "flops"
-std::string_view goal_name(Goal goal);
-
 // The report as text, at most 100 columns: the best order first, then each gap by itself, then
 // settings. No colour.
 std::string advice_text(const AdviceReport& report);

@@ -325,10 +325,10 @@ const Fields<Diff> kDiffFields = {
 }  // namespace
 
 Document diff_document() {
-  return {"diff",
-          "The output of `diff --json`: nodes that moved between two splits, and the change to "
-          "blame.",
-          kDiffFields.table()};
+  return {
+      "diff",
+      "The output of `diff --json`: nodes that moved between two splits, and the change to blame.",
+      kDiffFields.table()};
 }
 
 std::string diff_json(const Diff& diff) { return document_text("diff", kDiffFields, diff); }

@@ -36,13 +36,14 @@ std::string terminal_label(const Graph& graph, ValueId value) {
 // Edges that enter a part are what the link carries: they are emphasised.
 DotAttributes crossing_attributes() { return {{"color", "#333333"}, {"penwidth", "1.6"}}; }
 
-}  // namespace
-
+// Green, amber or red, depending on the support verdict and the partition of the node.
 DotRole node_role(const Report& report, NodeId node) {
   if (!report.split.support.supported.contains(node)) return DotRole::unsupported;
   const Partition& partition = report.split.partition;
   return partition.is_acc(partition.part_of[node]) ? DotRole::acc : DotRole::kept_on_cpu;
 }
+
+}  // namespace
 
 NodeCard node_card(const Report& report, NodeId node) {
   const Graph& graph = report.graph;
@@ -69,10 +70,14 @@ NodeCard node_card(const Report& report, NodeId node) {
   return card;
 }
 
+namespace {
+
+// The id of the node in a drawing.
 std::string node_id(const Graph& graph, NodeId node) {
   return dot_id(graph.node(node).name, "node", index(node));
 }
 
+// Op type, name and first output's type, one per line.
 std::string node_label(const Graph& graph, NodeId node) {
   std::string label =
       op_label(graph.op(node)) + "\\n" + dot_text(graph.node(node).name, kLongestName);
@@ -82,6 +87,7 @@ std::string node_label(const Graph& graph, NodeId node) {
   return label + capped_list(graph.outputs(node), 1, type);
 }
 
+// Adds the legend of the roles that node_role() returns.
 void add_node_legend(DotGraph& drawing, const Report& report) {
   add_legend(drawing, report,
              {{DotRole::acc, "supported, on the accelerator"},
@@ -90,90 +96,114 @@ void add_node_legend(DotGraph& drawing, const Report& report) {
               {DotRole::terminal, "input, output or parameter"}});
 }
 
-NodeDrawing::NodeDrawing(DotGraph& drawing, const Report& report, std::optional<PartId> only,
-                         const HeatMap* heat)
-    : drawing_(drawing),
-      report_(report),
-      graph_(report.graph),
-      only_(only),
-      heat_(heat),
-      labelled_(only ? 1 : report.split.partition.count(), kNone<ValueId>) {}
+class NodeDrawing {
+ public:
+  // Draws nodes of `only` alone, or of every part; coloured by `heat` unless it is null.
+  NodeDrawing(DotGraph& drawing, const Report& report, std::optional<PartId> only = std::nullopt,
+              const HeatMap* heat = nullptr)
+      : drawing_(drawing),
+        report_(report),
+        graph_(report.graph),
+        only_(only),
+        heat_(heat),
+        labelled_(only ? 1 : report.split.partition.count(), kNone<ValueId>) {}
 
-void NodeDrawing::add_node(NodeId node) {
-  if (heat_ != nullptr) {
-    const double amount = heat_->amounts[node];
-    const std::string text = heat_text(*heat_, amount);
-    DotAttributes attributes = heat_attributes(heat_class(*heat_, amount));
-    attributes.push_back({"label", node_label(graph_, node) + "\\n" + text});
-    attributes.push_back({"tooltip", node_tooltip(node) + "\\n" + text});
-    drawing_.add_node(node_id(graph_, node), attributes);
-    return;
+  void add_node(NodeId node) {
+    if (heat_ != nullptr) {
+      const double amount = heat_->amounts[node];
+      const std::string text = heat_text(*heat_, amount);
+      DotAttributes attributes = heat_attributes(heat_class(*heat_, amount));
+      attributes.push_back({"label", node_label(graph_, node) + "\\n" + text});
+      attributes.push_back({"tooltip", node_tooltip(node) + "\\n" + text});
+      drawing_.add_node(node_id(graph_, node), attributes);
+      return;
+    }
+    drawing_.add_node(
+        node_id(graph_, node),
+        with_role(node_role(report_, node),
+                  colour_of(report_, report_.split.partition.part_of[node]),
+                  {{"label", node_label(graph_, node)}, {"tooltip", node_tooltip(node)}}));
   }
-  drawing_.add_node(
-      node_id(graph_, node),
-      with_role(node_role(report_, node), colour_of(report_, report_.split.partition.part_of[node]),
-                {{"label", node_label(graph_, node)}, {"tooltip", node_tooltip(node)}}));
-}
 
-void NodeDrawing::add_source(ValueId value) {
-  const DotRole role = graph_.is_parameter(value) ? DotRole::parameter : DotRole::terminal;
-  drawing_.add_node(source_id(value), with_role(role, {{"label", terminal_label(graph_, value)},
-                                                       {"tooltip", value_line(graph_, value)}}));
-}
+  // A box with op type, name and type, coloured by role; its tooltip says where the node runs, and
+  // why not elsewhere.
 
-void NodeDrawing::add_edges(ValueId value) {
-  for (const NodeId user : graph_.users(value)) {
-    if (is_drawn(user)) add_edge(value, user);
+  // An ellipse for a value that no drawn node makes; a small box for a parameter.
+  void add_source(ValueId value) {
+    const DotRole role = graph_.is_parameter(value) ? DotRole::parameter : DotRole::terminal;
+    drawing_.add_node(source_id(value), with_role(role, {{"label", terminal_label(graph_, value)},
+                                                         {"tooltip", value_line(graph_, value)}}));
   }
-}
 
-void NodeDrawing::add_output(ValueId value, std::size_t number) {
-  const std::string id = "output:" + std::to_string(number);
-  drawing_.add_node(id, with_role(DotRole::terminal, {{"label", terminal_label(graph_, value)},
-                                                      {"tooltip", value_line(graph_, value)}}));
-  DotAttributes attributes = crossing_attributes();
-  attributes.push_back({"label", " " + bytes_label(graph_, value)});
-  attributes.push_back({"tooltip", value_line(graph_, value)});
-  drawing_.add_edge(source_id(value), id, attributes);
-}
+  // Edges from the value's source to each drawn node that reads it. Thick if it enters a part; the
+  // first one into each part is labelled with the bytes. Call after adding the boxes at both ends.
+  void add_edges(ValueId value) {
+    for (const NodeId user : graph_.users(value)) {
+      if (is_drawn(user)) add_edge(value, user);
+    }
+  }
 
-bool NodeDrawing::is_drawn(NodeId node) const {
-  return !only_ || report_.split.partition.part_of[node] == *only_;
-}
-
-std::string NodeDrawing::source_id(ValueId value) const {
-  const std::string number = std::to_string(index(value));
-  if (graph_.is_parameter(value)) return "parameter:" + number;
-  const NodeId producer = graph_.value(value).producer;
-  if (producer == kNone<NodeId> || !is_drawn(producer)) return "input:" + number;
-  return node_id(graph_, producer);
-}
-
-void NodeDrawing::add_edge(ValueId value, NodeId user) {
-  const PerNode<PartId>& part_of = report_.split.partition.part_of;
-  const PartId part = part_of[user];
-  const NodeId producer = graph_.value(value).producer;
-  const bool crosses =
-      !graph_.is_parameter(value) && (producer == kNone<NodeId> || part_of[producer] != part);
-  DotAttributes attributes;
-  if (crosses) attributes = crossing_attributes();
-  ValueId& labelled = labelled_[only_ ? 0 : index(part)];
-  if (crosses && labelled != value) {
+  // An ellipse for a graph output; `number` makes its id unique.
+  void add_output(ValueId value, std::size_t number) {
+    const std::string id = "output:" + std::to_string(number);
+    drawing_.add_node(id, with_role(DotRole::terminal, {{"label", terminal_label(graph_, value)},
+                                                        {"tooltip", value_line(graph_, value)}}));
+    DotAttributes attributes = crossing_attributes();
     attributes.push_back({"label", " " + bytes_label(graph_, value)});
-    labelled = value;
+    attributes.push_back({"tooltip", value_line(graph_, value)});
+    drawing_.add_edge(source_id(value), id, attributes);
   }
-  attributes.push_back({"tooltip", value_line(graph_, value)});
-  drawing_.add_edge(source_id(value), node_id(graph_, user), attributes);
-}
 
-std::string NodeDrawing::node_tooltip(NodeId node) const {
-  const NodeCard card = node_card(report_, node);
-  std::string text = dot_text(card.op, 120) + "\\n" + dot_text(card.name);
-  const auto line = [&](ValueId output) { return "\\noutputs " + value_line(graph_, output); };
-  text += capped_list(graph_.outputs(node), kMostOutputs, line, "", "");
-  text += "\\non the " + card.device + ", in " + dot_text(card.partition);
-  return card.why.empty() ? text : text + ":\\n" + dot_text(card.why, 1000);
-}
+ private:
+  bool is_drawn(NodeId node) const {
+    return !only_ || report_.split.partition.part_of[node] == *only_;
+  }
+
+  std::string source_id(ValueId value) const {
+    const std::string number = std::to_string(index(value));
+    if (graph_.is_parameter(value)) return "parameter:" + number;
+    const NodeId producer = graph_.value(value).producer;
+    if (producer == kNone<NodeId> || !is_drawn(producer)) return "input:" + number;
+    return node_id(graph_, producer);
+  }
+
+  void add_edge(ValueId value, NodeId user) {
+    const PerNode<PartId>& part_of = report_.split.partition.part_of;
+    const PartId part = part_of[user];
+    const NodeId producer = graph_.value(value).producer;
+    const bool crosses =
+        !graph_.is_parameter(value) && (producer == kNone<NodeId> || part_of[producer] != part);
+    DotAttributes attributes;
+    if (crosses) attributes = crossing_attributes();
+    ValueId& labelled = labelled_[only_ ? 0 : index(part)];
+    if (crosses && labelled != value) {
+      attributes.push_back({"label", " " + bytes_label(graph_, value)});
+      labelled = value;
+    }
+    attributes.push_back({"tooltip", value_line(graph_, value)});
+    drawing_.add_edge(source_id(value), node_id(graph_, user), attributes);
+  }
+
+  std::string node_tooltip(NodeId node) const {
+    const NodeCard card = node_card(report_, node);
+    std::string text = dot_text(card.op, 120) + "\\n" + dot_text(card.name);
+    const auto line = [&](ValueId output) { return "\\noutputs " + value_line(graph_, output); };
+    text += capped_list(graph_.outputs(node), kMostOutputs, line, "", "");
+    text += "\\non the " + card.device + ", in " + dot_text(card.partition);
+    return card.why.empty() ? text : text + ":\\n" + dot_text(card.why, 1000);
+  }
+
+  DotGraph& drawing_;
+  const Report& report_;
+  const Graph& graph_;
+  std::optional<PartId> only_;
+  const HeatMap* heat_;
+  // The value whose edge into the part was the last to get a label; one entry when drawing one
+  // part.
+  std::vector<ValueId> labelled_;
+};
+
+}  // namespace
 
 // ---- dot parts ----
 
@@ -275,14 +305,15 @@ std::string single_part_lines(const Report& report, PartId part) {
   return lines + (bound && bound->bottleneck == part ? ": the bottleneck" : "");
 }
 
-}  // namespace
-
+// "_run_on_acc_1: accelerator, 12 nodes"
 std::string part_line(const Report& report, PartId part) {
   const Partition& partition = report.split.partition;
   return dot_text(partition.name(part), 60) + ": " + device_text(report, part) + ", " +
          counted(partition.nodes(part).size(), "node");
 }
 
+// Colour, label and tooltip: device, nodes, op types, FLOPs, parameters, what the link allows.
+// Coloured by `heat` unless it is null.
 DotAttributes part_box(const Report& report, PartRange range, PartColours colours,
                        const HeatMap* heat) {
   const Partition& partition = report.split.partition;
@@ -307,8 +338,6 @@ DotAttributes part_box(const Report& report, PartRange range, PartColours colour
   attributes.push_back({"tooltip", head + "\\n" + ops_line(report.graph, ops, kMostTooltipOps)});
   return attributes;
 }
-
-namespace {
 
 constexpr std::size_t kMostEllipses = 30;  // of inputs, and of outputs
 constexpr std::size_t kMostValues = 12;    // in a tooltip
@@ -438,8 +467,8 @@ std::vector<std::string> add_boxes(DotGraph& drawing, const Report& report,
   return ids;
 }
 
-}  // namespace
-
+// Boxes, see part_box(); the graph's inputs and outputs as ellipses, one for all if there are many;
+// edges with the bytes that flow. O(n log^2 n) in nodes + boundaries.
 void draw_parts(DotGraph& drawing, const Report& report, const PartDrawingOptions& options) {
   const Graph& graph = report.graph;
   const Numbering numbering(report, fitting_boxes(report, options.most_boxes));
@@ -452,6 +481,8 @@ void draw_parts(DotGraph& drawing, const Report& report, const PartDrawingOption
                       {"color", "#444444"}});
   });
 }
+
+}  // namespace
 
 // ---- dot view ----
 
@@ -845,9 +876,9 @@ std::string what_is_too_many(const Graph& graph, std::size_t most_boxes) {
 std::string draw_collapsed(const Report& report, std::size_t most_boxes, const HeatMap* heat,
                            DrawnEdges edges) {
   const Graph& graph = report.graph;
-  const std::string title = model_line(report) + "\\l" + what_is_too_many(graph, most_boxes) +
-                            " too many to draw singly; partitions are drawn instead: raise "
-                            "--limit drawn-nodes";
+  const std::string title =
+      model_line(report) + "\\l" + what_is_too_many(graph, most_boxes) +
+      " too many to draw singly; partitions are drawn instead: raise --limit drawn-nodes";
   DotGraph drawing = start_drawing(graph.name(), title);
   if (heat != nullptr) {
     add_heat_legend(drawing, *heat);
@@ -931,10 +962,10 @@ std::string draw_part_ops(const Report& report, PartId part, std::size_t most_bo
   const Graph& graph = report.graph;
   const Partition& partition = report.split.partition;
   const std::vector<OpCount> ops = count_ops(graph, partition.nodes(part));
-  DotGraph drawing = start_drawing(
-      partition.name(part), title_of(report, part) +
-                                "\\ltoo many nodes or edges to draw singly; op types are drawn "
-                                "instead: raise --limit drawn-nodes");
+  DotGraph drawing =
+      start_drawing(partition.name(part), title_of(report, part) +
+                                              "\\ltoo many nodes or edges to draw singly; op types "
+                                              "are drawn instead: raise --limit drawn-nodes");
   const DotRole role = partition.is_acc(part) ? DotRole::acc : DotRole::cpu;
   std::vector<std::string> ids;
   for (const OpCount& op : ops) {

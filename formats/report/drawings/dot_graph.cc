@@ -392,8 +392,6 @@ bool is_fit_for_id(std::string_view name) {
   return std::ranges::none_of(kOwnIds, [&](std::string_view own) { return name.starts_with(own); });
 }
 
-}  // namespace
-
 DotAttributes role_attributes(DotRole role) {
   switch (role) {
     case DotRole::acc:
@@ -418,6 +416,8 @@ DotAttributes role_attributes(DotRole role) {
   }
   return {};
 }
+
+}  // namespace
 
 DotAttributes with_role(DotRole role, DotAttributes more) {
   DotAttributes all = role_attributes(role);
@@ -501,6 +501,21 @@ TargetId colour_of(const Report& report, PartId part) {
   return report.targets.empty() ? kNone<TargetId> : report.split.partition.target(part);
 }
 
+namespace {
+
+// Puts the legend's nodes into one column in a box of their own.
+void add_legend_box(DotGraph& drawing, const std::vector<std::string>& ids) {
+  arrange_in_columns(drawing, ids, 1);
+  drawing.add_cluster({{"label", "legend"},
+                       {"tooltip", "legend"},
+                       {"style", "rounded"},
+                       {"color", "#a0a0a0"},
+                       {"fontsize", "11"}},
+                      ids);
+}
+
+}  // namespace
+
 void add_legend(DotGraph& drawing, const Report& report,
                 const std::vector<std::pair<DotRole, const char*>>& entries) {
   std::vector<std::string> members;
@@ -517,16 +532,6 @@ void add_legend(DotGraph& drawing, const Report& report,
     }
   }
   add_legend_box(drawing, members);
-}
-
-void add_legend_box(DotGraph& drawing, const std::vector<std::string>& ids) {
-  arrange_in_columns(drawing, ids, 1);
-  drawing.add_cluster({{"label", "legend"},
-                       {"tooltip", "legend"},
-                       {"style", "rounded"},
-                       {"color", "#a0a0a0"},
-                       {"fontsize", "11"}},
-                      ids);
 }
 
 void arrange_in_columns(DotGraph& drawing, const std::vector<std::string>& ids,

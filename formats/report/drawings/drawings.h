@@ -171,7 +171,6 @@ enum class DotRole {
   parameter,    // neutral, small
 };
 
-DotAttributes role_attributes(DotRole role);
 // The attributes of the role followed by `more`.
 DotAttributes with_role(DotRole role, DotAttributes more);
 
@@ -199,9 +198,6 @@ void add_legend(DotGraph& drawing, const Report& report,
 
 // The target whose colour a part has: kNone where there is one accelerator, and on the CPU.
 TargetId colour_of(const Report& report, PartId part);
-
-// Puts the legend's nodes into one column in a box of their own.
-void add_legend_box(DotGraph& drawing, const std::vector<std::string>& ids);
 
 // Puts nodes that no edge orders into rows of `columns`; otherwise all would be in one row.
 void arrange_in_columns(DotGraph& drawing, const std::vector<std::string>& ids,
@@ -346,9 +342,6 @@ std::string with_edges_round_nodes(const std::string& svg);
 // What there is to say of single nodes, and how they are drawn: one box per node, and the values that
 // flow between them. For whole models and for partitions.
 
-// Green, amber or red, depending on the support verdict and the partition of the node.
-DotRole node_role(const Report& report, NodeId node);
-
 // What a drawing, a page or a file for another program says of a node.
 struct NodeCard {
   std::string_view name, op;  // as in the model
@@ -363,48 +356,6 @@ struct NodeCard {
 };
 // Linear in the text of the reason.
 NodeCard node_card(const Report& report, NodeId node);
-
-// The id of the node in a drawing.
-std::string node_id(const Graph& graph, NodeId node);
-
-// Op type, name and first output's type, one per line.
-std::string node_label(const Graph& graph, NodeId node);
-
-// Adds the legend of the roles that node_role() returns.
-void add_node_legend(DotGraph& drawing, const Report& report);
-
-class NodeDrawing {
- public:
-  // Draws nodes of `only` alone, or of every part; coloured by `heat` unless it is null.
-  NodeDrawing(DotGraph& drawing, const Report& report, std::optional<PartId> only = std::nullopt,
-              const HeatMap* heat = nullptr);
-
-  // A box with op type, name and type, coloured by role; its tooltip says where the node runs, and
-  // why not elsewhere.
-  void add_node(NodeId node);
-  // An ellipse for a value that no drawn node makes; a small box for a parameter.
-  void add_source(ValueId value);
-  // Edges from the value's source to each drawn node that reads it. Thick if it enters a part; the
-  // first one into each part is labelled with the bytes. Call after adding the boxes at both ends.
-  void add_edges(ValueId value);
-  // An ellipse for a graph output; `number` makes its id unique.
-  void add_output(ValueId value, std::size_t number);
-
- private:
-  bool is_drawn(NodeId node) const;
-  std::string source_id(ValueId value) const;
-  void add_edge(ValueId value, NodeId user);
-  std::string node_tooltip(NodeId node) const;
-
-  DotGraph& drawing_;
-  const Report& report_;
-  const Graph& graph_;
-  std::optional<PartId> only_;
-  const HeatMap* heat_;
-  // The value whose edge into the part was the last to get a label; one entry when drawing one
-  // part.
-  std::vector<ValueId> labelled_;
-};
 
 // ---- dot parts ----
 //
@@ -421,14 +372,6 @@ enum class PartColours {
   by_support,  // of the nodes inside
 };
 
-// "_run_on_acc_1: accelerator, 12 nodes"
-std::string part_line(const Report& report, PartId part);
-
-// Colour, label and tooltip: device, nodes, op types, FLOPs, parameters, what the link allows.
-// Coloured by `heat` unless it is null.
-DotAttributes part_box(const Report& report, PartRange range, PartColours colours,
-                       const HeatMap* heat = nullptr);
-
 struct PartDrawingOptions {
   // With more parts than this, or more than kMostEdgesABox times as many edges between them,
   // consecutive parts share a box. At least 1.
@@ -436,10 +379,6 @@ struct PartDrawingOptions {
   PartColours colours = PartColours::by_device;
   const HeatMap* heat = nullptr;  // instead of these
 };
-
-// Boxes, see part_box(); the graph's inputs and outputs as ellipses, one for all if there are many;
-// edges with the bytes that flow. O(n log^2 n) in nodes + boundaries.
-void draw_parts(DotGraph& drawing, const Report& report, const PartDrawingOptions& options);
 
 // ---- dot view ----
 //

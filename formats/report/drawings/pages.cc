@@ -26,6 +26,76 @@
 
 namespace cleave {
 
+// ---- html page ----
+
+namespace {
+
+// The type of a script element, and the text in it.
+struct PageData {
+  std::string type;
+  std::string text;
+};
+
+// JSON inside a script element: '<' occurs only inside strings, where it can be escaped, so that
+// nothing in it ends the element.
+std::string script_text(const std::string& json) {
+  std::string safe;
+  safe.reserve(json.size() + json.size() / 16);
+  for (const char c : json) c == '<' ? safe += "\\u003c" : safe += c;
+  return safe;
+}
+
+// Compressed when it is long: a page of 4,000 nodes would have 10 MB.
+PageData page_data(const std::string& json) {
+  // Below a megabyte the data stay text that a person can read in the file.
+  constexpr std::size_t kLong = 1U << 20U;
+  if (json.size() < kLong) return {"application/json", script_text(json)};
+  return {"application/gzip", gzip_base64(json)};
+}
+
+// The first paragraph, each sentence on its own line, however long.
+std::string conclusion_of(const std::string& text) {
+  std::string conclusion = text.substr(0, text.find("\n\n"));
+  for (std::size_t at = 0; (at = conclusion.find("\n  ", at)) != std::string::npos;) {
+    conclusion.replace(at, 3, 1, ' ');
+  }
+  return conclusion;
+}
+
+// The page with each `{{name}}` replaced.
+std::string fill(std::string_view page,
+                 const std::vector<std::pair<std::string_view, std::string>>& fields) {
+  std::string text;
+  while (true) {
+    const std::size_t open = page.find("{{");
+    text += page.substr(0, open);
+    if (open == std::string_view::npos) return text;
+    const std::size_t close = page.find("}}", open);
+    const std::string_view name = page.substr(open + 2, close - open - 2);
+    for (const auto& [field, value] : fields) {
+      if (field == name) text += value;
+    }
+    page.remove_prefix(close + 2);
+  }
+}
+
+std::string html_page(const HtmlParts& parts) {
+  PageData data = page_data(parts.data);
+  const std::string script = std::string(kHtmlScript) + std::string(parts.script);
+  return fill(kHtmlPage,
+              {{"title", html_text(parts.title)},
+               {"style", std::string(kHtmlStyle)},
+               {"conclusion", html_text(conclusion_of(parts.text) +
+                                        (parts.conclusion.empty() ? "" : "\n") + parts.conclusion)},
+               {"main", std::string(parts.main)},
+               {"text", html_text(parts.text)},
+               {"data-type", std::move(data.type)},
+               {"data", std::move(data.text)},
+               {"script", script}});
+}
+
+}  // namespace
+
 // ---- content page ----
 
 namespace {
@@ -115,76 +185,6 @@ std::string svg_element(const std::string& document) {
   return begin == std::string::npos ? document : document.substr(begin);
 }
 
-// ---- html page ----
-
-namespace {
-
-// The type of a script element, and the text in it.
-struct PageData {
-  std::string type;
-  std::string text;
-};
-
-// JSON inside a script element: '<' occurs only inside strings, where it can be escaped, so that
-// nothing in it ends the element.
-std::string script_text(const std::string& json) {
-  std::string safe;
-  safe.reserve(json.size() + json.size() / 16);
-  for (const char c : json) c == '<' ? safe += "\\u003c" : safe += c;
-  return safe;
-}
-
-// Compressed when it is long: a page of 4,000 nodes would have 10 MB.
-PageData page_data(const std::string& json) {
-  // Below a megabyte the data stay text that a person can read in the file.
-  constexpr std::size_t kLong = 1U << 20U;
-  if (json.size() < kLong) return {"application/json", script_text(json)};
-  return {"application/gzip", gzip_base64(json)};
-}
-
-// The first paragraph, each sentence on its own line, however long.
-std::string conclusion_of(const std::string& text) {
-  std::string conclusion = text.substr(0, text.find("\n\n"));
-  for (std::size_t at = 0; (at = conclusion.find("\n  ", at)) != std::string::npos;) {
-    conclusion.replace(at, 3, 1, ' ');
-  }
-  return conclusion;
-}
-
-// The page with each `{{name}}` replaced.
-std::string fill(std::string_view page,
-                 const std::vector<std::pair<std::string_view, std::string>>& fields) {
-  std::string text;
-  while (true) {
-    const std::size_t open = page.find("{{");
-    text += page.substr(0, open);
-    if (open == std::string_view::npos) return text;
-    const std::size_t close = page.find("}}", open);
-    const std::string_view name = page.substr(open + 2, close - open - 2);
-    for (const auto& [field, value] : fields) {
-      if (field == name) text += value;
-    }
-    page.remove_prefix(close + 2);
-  }
-}
-
-}  // namespace
-
-std::string html_page(const HtmlParts& parts) {
-  PageData data = page_data(parts.data);
-  const std::string script = std::string(kHtmlScript) + std::string(parts.script);
-  return fill(kHtmlPage,
-              {{"title", html_text(parts.title)},
-               {"style", std::string(kHtmlStyle)},
-               {"conclusion", html_text(conclusion_of(parts.text) +
-                                        (parts.conclusion.empty() ? "" : "\n") + parts.conclusion)},
-               {"main", std::string(parts.main)},
-               {"text", html_text(parts.text)},
-               {"data-type", std::move(data.type)},
-               {"data", std::move(data.text)},
-               {"script", script}});
-}
-
 // ---- html report ----
 
 namespace {
@@ -210,9 +210,9 @@ Detail detail_of(const Graph& graph) {
 
 // An image in place of a missing drawing.
 std::string placeholder(const std::string& why) {
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"480pt\" height=\"40pt\" "
-         "viewBox=\"0 0 480 40\"><g class=\"graph\"><text x=\"10\" y=\"24\" "
-         "font-family=\"sans-serif\" font-size=\"12\">no drawing: " +
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"480pt\" height=\"40pt\" viewBox=\"0 0 "
+         "480 40\"><g class=\"graph\"><text x=\"10\" y=\"24\" font-family=\"sans-serif\" "
+         "font-size=\"12\">no drawing: " +
          html_text(why) + "</text></g></svg>";
 }
 
@@ -292,10 +292,6 @@ DrawnViews draw_views(const Report& report, const LayoutLimits& limits, const Pr
   take_svgs(laid_out.drawings, out);
   return out;
 }
-
-}  // namespace
-
-namespace {
 
 // What the page of a large model does not have; "" for others.
 std::string left_out_of(const Graph& graph) {

@@ -101,8 +101,6 @@ struct HtmlParts {
   std::string_view script;      // what follows the script that all pages share
 };
 
-std::string html_page(const HtmlParts& parts);
-
 // The files of the folder `page`, which the build compiles into the program.
 extern const std::string_view kHtmlPage;       // page.html, with fields {{title}}, {{data}}, ...
 extern const std::string_view kHtmlStyle;      // page.css

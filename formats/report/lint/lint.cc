@@ -63,8 +63,8 @@ class ListText {
     }
     if (list_.keeps_qdq) {
       page_.line(
-          "keep_qdq: a quantised operator is one with its DequantizeLinear and "
-          "QuantizeLinear, and stays whole",
+          "keep_qdq: a quantised operator is one with its DequantizeLinear and QuantizeLinear, and "
+          "stays whole",
           2);
     }
     write_rules("accepts, on these conditions", list_.allow, false);

@@ -448,8 +448,8 @@ Result<std::string, Error> learned_list_json(const SupportList& list, const Lear
   for (const Rule& rule : list.allow) {
     if (rule.opset && rule.opset->same_schema) {
       return Error{list.path +
-                   " asks for schema versions of operators, which a native list cannot: "
-                   "give a list in native JSON or plain text"};
+                   " asks for schema versions of operators, which a native list cannot: give a "
+                   "list in native JSON or plain text"};
     }
   }
   SupportList all = list;

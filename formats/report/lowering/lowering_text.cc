@@ -101,11 +101,10 @@ class AdviceWriter {
           "quantised node: add a file with these two names, a line each, as another -s" +
           (is_kept ? "" : ", and --keep-qdq"));
     } else if (cut > 0) {
-      advice_.push_back(
-          counted(cut, "culprit was", "culprits were") +
-          " tried without QuantizeLinear and DequantizeLinear of its own, which says nothing "
-          "of quantised nodes: only its name is denied" +
-          (is_kept ? "" : "; --keep-qdq keeps them together"));
+      advice_.push_back(counted(cut, "culprit was", "culprits were") +
+                        " tried without QuantizeLinear and DequantizeLinear of its own, which says "
+                        "nothing of quantised nodes: only its name is denied" +
+                        (is_kept ? "" : "; --keep-qdq keeps them together"));
     }
   }
 
@@ -579,8 +578,8 @@ class TextWriter {
         text += ". To compare in float32: --backend " + exact;
       } else if (compute == "float32") {
         text +=
-            ". Switch it to float32 to compare, or state \"compute\": \"bfloat16\" in its "
-            "file; if it does compute in float32, its errors add up to this";
+            ". Switch it to float32 to compare, or state \"compute\": \"bfloat16\" in its file; if "
+            "it does compute in float32, its errors add up to this";
       }
       page_.line(text);
       return;
@@ -596,8 +595,7 @@ class TextWriter {
     if (count == 0) return;
     page_.line(counted(count, "shape of the reference's run depends",
                        "shapes of the reference's run depend") +
-               " on data: other inputs may have others, for which these partitions are "
-               "not right");
+               " on data: other inputs may have others, for which these partitions are not right");
   }
 
   const LoweringReport& report_;

@@ -99,11 +99,11 @@ class GenaiWriter {
       } else if (*phase.phase->tokens == 1) {
         ++tokens;
       } else {
-        return Error{"--pipeline genai: " + name + " takes " + count_text(*phase.phase->tokens) +
-                         " tokens at a time, and onnxruntime-genai gives the parts of a prompt all "
-                         "of it",
-                     std::nullopt,
-                     {"leave the number of tokens open in the phase of the prompt"}};
+        return Error{
+            "--pipeline genai: " + name + " takes " + count_text(*phase.phase->tokens) +
+                " tokens at a time, and onnxruntime-genai gives the parts of a prompt all of it",
+            std::nullopt,
+            {"leave the number of tokens open in the phase of the prompt"}};
       }
       for (const StatePair& pair : phase.graph.state().pairs) {
         const auto shape = phase.graph.shape(pair.input);
@@ -118,8 +118,8 @@ class GenaiWriter {
     }
     if (prompts == 1 && tokens == 1) return Done{};
     return Error{
-        "--pipeline genai takes a phase for the prompt, of any number of tokens, and one "
-        "for a new token: without either ids would be wrong",
+        "--pipeline genai takes a phase for the prompt, of any number of tokens, and one for a new "
+        "token: without either ids would be wrong",
         std::nullopt,
         {"give --phase prompt: --phase token:T=1, where T is the number of tokens"}};
   }
@@ -194,8 +194,8 @@ class GenaiWriter {
     }
     if (!inputs_.contains("input_ids") || logits_ == kNone<ValueId>) {
       return Error{
-          "--pipeline genai: the model has no input of token ids, or no output of logits "
-          "whose last size, the vocabulary, is known"};
+          "--pipeline genai: the model has no input of token ids, or no output of logits whose "
+          "last size, the vocabulary, is known"};
     }
     return Done{};
   }

@@ -542,9 +542,8 @@ void add_ops(Page& page, const std::string& title, const std::vector<OpCount>& o
 Document support_report_document() {
   return {"support_report",
           "`preview --show ops --json`: the op types of a model with the dtypes that they occur "
-          "with, and "
-          "whether the list supports them, before any pass moves an accepted node to the CPU. In "
-          "order of first use.",
+          "with, and whether the list supports them, before any pass moves an accepted node to the "
+          "CPU. In order of first use.",
           kSupportFields.table()};
 }
 

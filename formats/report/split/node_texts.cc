@@ -461,8 +461,7 @@ constexpr std::array<ReasonPage, kReasonCodeCount - 1> kPages = {{
     {"by itself beyond a limit on a whole partition",
      "A support list limits whole partitions: max_nodes, max_parameter_bytes, max_inputs, "
      "max_outputs or max_activation_bytes. A larger partition is cut into several, but this node, "
-     "or the group in which it "
-     "must stay, is beyond the limit by itself.",
+     "or the group in which it must stay, is beyond the limit by itself.",
      {"raise the limit in the list, if the device can take more",
       "divide the node in the model: a smaller weight, fewer inputs", "", ""}},
     {"only a pattern names the op, and it does not match here",
@@ -487,8 +486,7 @@ constexpr std::array<ReasonPage, kReasonCodeCount - 1> kPages = {{
      {"support the node that the reason names", "judge the model's own nodes: --as model", "", ""}},
     {"its partition lacks what a list asks of a whole one",
      "A support list asks of a whole partition that it has nodes of some ops (min_ops), or of "
-     "other "
-     "ops than some (not_only). A partition without goes to the CPU.",
+     "other ops than some (not_only). A partition without goes to the CPU.",
      {"support the neighbours, so that the partition grows: \"advise\" says which",
       "change \"part\" in the list, if the device takes such partitions", "", ""}},
 }};

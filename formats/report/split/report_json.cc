@@ -675,9 +675,8 @@ const Fields<LinkSaid> kLinkFields = {
 const Fields<FailedPart> kFailedFields = {
     kLines,
     {{"condition", the<&FailedPart::condition>,
-      words("type attribute shape opset constant given outputs_used rank max_rank dim "
-            "inputs_all inputs_same input_shape values layout absent_attribute where "
-            "quantized")},
+      words("type attribute shape opset constant given outputs_used rank max_rank dim inputs_all "
+            "inputs_same input_shape values layout absent_attribute where quantized")},
      {"subject", the<&FailedPart::subject>},
      {"expected", the<&FailedPart::expected>},
      {"actual", the<&FailedPart::actual>}},

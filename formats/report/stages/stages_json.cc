@@ -753,6 +753,9 @@ Graph graph_of(const Workload& workload) {
   return *builder.finish();
 }
 
+// "stage_0", ...
+std::string workload_stage_name(std::size_t stage) { return "stage_" + std::to_string(stage); }
+
 StagesSaid tell(const WorkloadReport& report, const Graph& graph, const Crossings& crossings) {
   double bytes = 0;
   std::size_t with_bytes = 0;
@@ -821,8 +824,6 @@ std::string headline(const WorkloadReport& report) {
 }
 
 }  // namespace
-
-std::string workload_stage_name(std::size_t stage) { return "stage_" + std::to_string(stage); }
 
 std::string workload_json(const WorkloadReport& report) {
   const Graph graph = graph_of(report.workload);

@@ -232,9 +232,6 @@ Document stages_document();
 // The report for people, at most 100 columns, conclusion first.
 std::string stages_text(const StagesReport& report);
 
-// The tables of the same report, with every stage.
-std::vector<PageTable> stages_tables(const StagesReport& report);
-
 // Adds a drawing of stages to a page, or a note that says why there is none.
 void add_stages_drawing(ContentPage& page, const std::string& dot, const std::string& what,
                         const LayoutLimits& limits);
@@ -260,9 +257,6 @@ struct WorkloadReport {
   const StageBalance& balance;
   std::vector<std::string> notes = {};
 };
-
-// "stage_0", ...
-std::string workload_stage_name(std::size_t stage);
 
 // cleave.stages version 1. Stages depend on earlier ones, in the given order of stages; gradients
 // that flow back are among the inputs.

@@ -688,11 +688,16 @@ std::string stages_text(const StagesReport& report) {
   return StagesText(report, kMostStages).write();
 }
 
+namespace {
+
+// The tables of the same report, with every stage.
 std::vector<PageTable> stages_tables(const StagesReport& report) {
   StagesText whole(report, kMostOnPage);
   whole.write();
   return whole.tables();
 }
+
+}  // namespace
 
 // ---- stages page ----
 //

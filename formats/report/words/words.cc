@@ -61,8 +61,8 @@ Diagnostics idle_list_warnings(const SplitInput& input) {
          .file = list.path,
          .message = list.allow.empty() && list.patterns.empty()
                         ? "the list has no allow rule: it puts no node on the accelerator"
-                        : "no rule of the list names an op of the model: it puts no "
-                          "node on the accelerator",
+                        : "no rule of the list names an op of the model: it puts no node on the "
+                          "accelerator",
          .notes = {"most of the model is " + ops}});
   }
   return warnings;
@@ -91,11 +91,11 @@ Diagnostics overruled_list_warnings(const std::vector<SupportList>& lists) {
   if (lists.size() < 2) return warnings;
   for (const SupportList& list : lists) {
     if (list.role != ListRole::any_of || !list.name.ends_with(kLearnedSuffix)) continue;
-    warnings.push_back(diagnostic_of(
-        list.path,
-        "is a list that cleave lower learned, and a node that it denies is still accepted when "
-        "another list accepts it. It has all rules of the list that it extends: give it alone, "
-        "or add --combine all"));
+    warnings.push_back(
+        diagnostic_of(list.path,
+                      "is a list that cleave lower learned, and a node that it denies is still "
+                      "accepted when another list accepts it. It has all rules of the list that it "
+                      "extends: give it alone, or add --combine all"));
   }
   return warnings;
 }

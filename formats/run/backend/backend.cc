@@ -625,10 +625,9 @@ Diagnostics unknown_backend(const std::string& text) {
       diagnostic_of(text, "is not a backend file, and no backend of that name is known");
   const std::vector<std::string> known = backend_files();
   const std::string names = capped_list(known, known.size(), name_of);
-  fault.notes.push_back(names.empty()
-                            ? "no folder of backend files is known: set CLEAVE_BACKENDS to "
-                              "samples/backends of cleave's sources"
-                            : "there are " + names);
+  fault.notes.push_back(names.empty() ? "no folder of backend files is known: set CLEAVE_BACKENDS "
+                                        "to samples/backends of cleave's sources"
+                                      : "there are " + names);
   fault.notes.emplace_back("a command is given as NAME='program {model} -o {out}'");
   return {fault};
 }

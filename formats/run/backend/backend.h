@@ -399,12 +399,10 @@ struct WorkerAnswer {
   double seconds = 0;
 };
 
-class Worker {
+class Worker : Pinned {
  public:
   explicit Worker(WorkerOptions options) : options_(std::move(options)) {}
   ~Worker();
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
 
   // Sends a request, a JSON object on one line, and waits for the answer.
   WorkerAnswer call(const std::string& request);
@@ -608,15 +606,8 @@ struct TestModel {
   std::vector<Tensor> inputs = {}, outputs = {};  // in the model's order; empty: must be refused
 };
 
-// Add; MatMul with weights; and two inputs, one of them a scalar, with two outputs whose names are
-// not in alphabetical order.
-std::vector<TestModel> models_to_take();
-
 // Models of one Add, one Relu and one Identity in that opset: hardly a compiler refuses all of them.
 std::vector<TestModel> models_of_one_op(std::int64_t opset);
-
-// Bytes that are not a model, and a node with an unknown op.
-std::vector<TestModel> models_to_refuse();
 
 // The same for TensorFlow Lite, in int8, which NPUs take, with scales of 1, so that outputs are exact
 // (formats/run/backend/tensor.cc).

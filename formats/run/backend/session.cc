@@ -199,14 +199,12 @@ std::vector<std::string> environment_of(const BackendEnvironment& environment) {
 }
 
 // Adds the time from its construction to its destruction to a sum.
-class Stopwatch {
+class Stopwatch : Pinned {
  public:
   explicit Stopwatch(double& seconds) : seconds_(seconds) {}
   ~Stopwatch() {
     seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
 
  private:
   double& seconds_;
@@ -848,19 +846,22 @@ TestModel unknown_op_model() {
   return test;
 }
 
-}  // namespace
-
+// Add; MatMul with weights; and two inputs, one of them a scalar, with two outputs whose names are
+// not in alphabetical order.
 std::vector<TestModel> models_to_take() { return {add_model(), matmul_model(), scalar_model()}; }
+
+}  // namespace
 
 std::vector<TestModel> models_of_one_op(std::int64_t opset) {
   return {add_model(opset), unary_model("Relu", opset), unary_model("Identity", opset)};
 }
 
+namespace {
+
+// Bytes that are not a model, and a node with an unknown op.
 std::vector<TestModel> models_to_refuse() {
   return {{.name = "garbage", .bytes = "this is not a model\n"}, unknown_op_model()};
 }
-
-namespace {
 
 using StepOutcome = SelfTestStep::Outcome;
 // A worker that keeps something of a call mostly shows it in the second; twenty are for what shows

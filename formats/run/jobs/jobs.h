@@ -47,9 +47,6 @@ struct ListsRead {
 // the verdicts. On error: the faults of all files.
 Loaded<ListsRead> read_lists(const ListsRequest& request);
 
-// Warnings about items of --deny that are neither an op nor the name of a node of the model.
-Diagnostics idle_denial_warnings(const Graph& graph, std::span<const SupportList> lists);
-
 // ---- model ties ----
 //
 // The constraints that a model puts on its split besides the flow of data (NodeTies of core/split/split.h).

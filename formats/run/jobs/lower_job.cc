@@ -65,6 +65,16 @@ bool is_same(Rule one, const Rule& other) {
   return one == other;
 }
 
+// Adds what was learned to a list.
+void add_learned(SupportList& list, const Learned& learned) {
+  list.deny.insert(list.deny.end(), learned.rules.begin(), learned.rules.end());
+  for (std::size_t i = 0; i < kPartLimitCount; ++i) {
+    auto& most = list.limits.most[i];
+    const auto& own = learned.limits.most[i];
+    if (own) most = std::min(*own, most.value_or(*own));
+  }
+}
+
 // The lists, with what was learned added to each; of several targets to those of its target.
 ListsRead with_denied(const SplitJob& split, const Learned& learned) {
   ListsRead all{split.lists(), {}, split.targets()};
@@ -145,6 +155,19 @@ std::optional<BoundSplit> compare_bound_split(const SplitJob& split, const Lists
   }
   result.other_shapes.assign(others.begin(), others.end());
   return result;
+}
+
+// The split of the same request, with what was learned added to each list, or to those of its target.
+Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& learned) {
+  const ListsRead lists = with_denied(split, learned);
+  auto again = run_split(split.request(), {},
+                         {.model = &split.model(),
+                          .costs = &split.costs(),
+                          .lists = &lists,
+                          .are_requirements_told = true});
+  if (again) return *std::move(again);
+  const Diagnostic& fault = again.error().faults.back();
+  return fault_of(FaultCause::input, fault.message, fault.notes);
 }
 
 class LowerJob {
@@ -470,6 +493,7 @@ class LowerJob {
         const LowerFinding& found = outcome_.findings[i];
         const bool is_new = found.round == outcome_.rounds.size();
         if (!is_new || found.finding.kind != FindingKind::culprit) continue;
+        if (found.is_wrong_as_quantised()) continue;
         PieceLowerer& lowerer = pool_.lowerer(lane, found.backend);
         ask_others_of(found, lowerer);
         error_ = lowerer.error();
@@ -682,31 +706,6 @@ class LowerJob {
   std::vector<ValueId> same_;  // see equal_values(); or empty
   std::optional<Error> error_;
 };
-
-}  // namespace
-
-void add_learned(SupportList& list, const Learned& learned) {
-  list.deny.insert(list.deny.end(), learned.rules.begin(), learned.rules.end());
-  for (std::size_t i = 0; i < kPartLimitCount; ++i) {
-    auto& most = list.limits.most[i];
-    const auto& own = learned.limits.most[i];
-    if (own) most = std::min(*own, most.value_or(*own));
-  }
-}
-
-Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& learned) {
-  const ListsRead lists = with_denied(split, learned);
-  auto again = run_split(split.request(), {},
-                         {.model = &split.model(),
-                          .costs = &split.costs(),
-                          .lists = &lists,
-                          .are_requirements_told = true});
-  if (again) return *std::move(again);
-  const Diagnostic& fault = again.error().faults.back();
-  return fault_of(FaultCause::input, fault.message, fault.notes);
-}
-
-namespace {
 
 // The nodes that the best earlier run of the same model, lists and backends lowered with the same sizes, values and
 // settings, if that is more; keeps the larger number. A cache that cannot be read or written says nothing.
@@ -929,12 +928,11 @@ class Deployment {
       return std::nullopt;
     }
     const std::string verb = stage == "run" ? "run" : "load";
-    return fault_of(
-        FaultCause::input,
-        deployed_.file + " does not " + verb +
-            " in ONNX Runtime, so it is not written: " + first_line(said, kMostColumns),
-        {"the compiled partitions are kept, and `cleave split` with the same lists gives the "
-         "others: a program can run them one after the other"});
+    return fault_of(FaultCause::input,
+                    deployed_.file + " does not " + verb +
+                        " in ONNX Runtime, so it is not written: " + first_line(said, kMostColumns),
+                    {"the compiled partitions are kept, and `cleave split` with the same lists "
+                     "gives the others: a program can run them one after the other"});
   }
 
   void read_context(PartId part) {
@@ -1004,8 +1002,7 @@ class Deployment {
                         "compiled partition " + escaped_in_quotes(split_.partition.name(part)) +
                             " reads " + escaped_in_quotes(name) +
                             ", which is known before the model runs: ONNX Runtime would fold it "
-                            "away, and refuse "
-                            "the partition",
+                            "away, and refuse the partition",
                         {"add --fold write, which writes such values into the model"});
       }
     }
@@ -1025,16 +1022,13 @@ class Deployment {
     for (const NodeId node : graph_.nodes()) {
       const bool is_known = is_runtime_domain(graph_.domain(node)) || is_function(node);
       if (is_compiled(split_.partition.part_of[node]) || is_known) continue;
-      return fault_of(
-          FaultCause::input,
-          "node " + escaped_in_quotes(graph_.node(node).name) + " (" +
-              escaped(op_text(graph_.domain(node), graph_.op(node))) +
-              ") is on the CPU, and a stock session of ONNX Runtime has no operator of this "
-              "domain: "
-              "it would not load the file",
-          {"replace it in the model, or run the partitions one after the other, and this one by "
-           "the "
-           "program that has the operator"});
+      return fault_of(FaultCause::input,
+                      "node " + escaped_in_quotes(graph_.node(node).name) + " (" +
+                          escaped(op_text(graph_.domain(node), graph_.op(node))) +
+                          ") is on the CPU, and a stock session of ONNX Runtime has no operator of "
+                          "this domain: it would not load the file",
+                      {"replace it in the model, or run the partitions one after the other, and "
+                       "this one by the program that has the operator"});
     }
     return std::nullopt;
   }
@@ -1047,8 +1041,7 @@ class Deployment {
           "node " + escaped_in_quotes(graph_.node(node).name) + " (" +
               std::string(graph_.op(node)) +
               ") is on the CPU, and ONNX Runtime has no kernel for it: it would ask the provider "
-              "again "
-              "for its definition, and the session would fail",
+              "again for its definition, and the session would fail",
           {"allow it on the accelerator, or replace it in the model by the nodes that define it"});
     }
     return std::nullopt;
@@ -1078,8 +1071,9 @@ class Deployment {
   Deployed deployed_;
 };
 
-}  // namespace
-
+// Writes one file for each backend: root_ep.onnx, or root_ep.NAME.onnx when there are several. Of
+// several targets one, root_ep.onnx, in which each partition is by the backend of its target; a target has
+// at most one. A file that does not load or run is removed again, and is a fault.
 Result<std::vector<Deployed>, Fault> deploy(const DeployInput& input) {
   const auto split = split_without(input.split, input.outcome.denied);
   if (!split) return split.error();
@@ -1097,6 +1091,8 @@ Result<std::vector<Deployed>, Fault> deploy(const DeployInput& input) {
   }
   return all;
 }
+
+}  // namespace
 
 // ---- write lowering ----
 

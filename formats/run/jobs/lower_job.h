@@ -29,12 +29,6 @@ struct LowerOptions {
   bool deploys = false;
 };
 
-// Adds what was learned to a list.
-void add_learned(SupportList& list, const Learned& learned);
-
-// The split of the same request, with what was learned added to each list, or to those of its target.
-Result<SplitJob, Fault> split_without(const SplitJob& split, const Learned& learned);
-
 // Lowers the partitions of the split, and runs further rounds until all partitions lower, no new
 // rule is learned, or the limit on rounds is reached; without `until_clean` only one round. Each
 // later round is the request of the split, with the learned rules. Of several targets each partition
@@ -78,11 +72,6 @@ struct Deployed {
   // What a session made of the file; "" where the backend has none to try it in.
   std::string tried = {};
 };
-
-// Writes one file for each backend: root_ep.onnx, or root_ep.NAME.onnx when there are several. Of
-// several targets one, root_ep.onnx, in which each partition is by the backend of its target; a target has
-// at most one. A file that does not load or run is removed again, and is a fault.
-Result<std::vector<Deployed>, Fault> deploy(const DeployInput& input);
 
 // ---- write lowering ----
 //

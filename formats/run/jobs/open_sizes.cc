@@ -610,10 +610,18 @@ std::vector<ValueId> inputs_without_size(const Graph& graph) {
   return open;
 }
 
-// The fault of `unknown` nodes without the numbers that `option` goes by, where these inputs are open.
-Fault open_fault(const LoadedModel& model, const Graph& graph, const std::vector<ValueId>& open,
-                 const std::string& option, const std::string& numbers, std::size_t unknown,
-                 const std::string& instead) {
+// The fault of the nodes without the numbers that `option` goes by, where inputs are open; nullopt: there is no such
+// node.
+std::optional<Fault> open_fault(const LoadedModel& model, const Graph& graph,
+                                const std::string& option, const std::string& numbers,
+                                const std::string& instead, const auto& is_unknown) {
+  const std::vector<ValueId> open = inputs_without_size(graph);
+  if (open.empty()) return std::nullopt;
+  const auto unknown =
+      static_cast<std::size_t>(std::ranges::count_if(graph.nodes(), [&](NodeId node) {
+        return is_unknown(node) && has_value_without_size(graph, node);
+      }));
+  if (unknown == 0) return std::nullopt;
   const auto shape_of = [&](ValueId input) {
     return escaped_in_quotes(graph.value(input).name) + " is " + type_text(graph, input);
   };
@@ -647,36 +655,24 @@ std::optional<Fault> open_times_fault(const LoadedModel& model, const Graph& gra
                                       const Split* split, const SplitOptions& options,
                                       const TargetTimes& times) {
   if (!asks_for_latency(options)) return std::nullopt;
-  const std::vector<ValueId> open = inputs_without_size(graph);
-  if (open.empty()) return std::nullopt;
-  const auto nodes = graph.nodes();
-  const auto is_unknown = [&](NodeId node) {
-    return lacks_time(split, times, node) && has_value_without_size(graph, node);
-  };
-  const auto unknown = static_cast<std::size_t>(std::ranges::count_if(nodes, is_unknown));
-  if (unknown == 0) return std::nullopt;
-  return open_fault(model, graph, open, asking_option(options), "times", unknown,
-                    "measured times of all nodes (--costs)");
+  return open_fault(model, graph, asking_option(options), "times",
+                    "measured times of all nodes (--costs)",
+                    [&](NodeId node) { return lacks_time(split, times, node); });
 }
 
 std::optional<Fault> open_worth_fault(const LoadedModel& model, const Graph& graph,
                                       const Split& split, const SplitOptions& options) {
   const bool is_by_time = options.keep_by == KeepBy::time;
   if (options.keep_by != KeepBy::flops && !is_by_time) return std::nullopt;
-  const std::vector<ValueId> open = inputs_without_size(graph);
-  if (open.empty()) return std::nullopt;
+  if (inputs_without_size(graph).empty()) return std::nullopt;
   const PerNode<NodeCost> costs = node_costs(graph);
   const auto is_unknown = [&](NodeId node) {
     const MeasuredCost* const measured = graph.measured_cost(node);
     const bool is_measured = is_by_time && measured != nullptr && measured->time_us >= 0;
-    return !costs[node].flops && !is_measured && may_run_on_acc(split, node) &&
-           has_value_without_size(graph, node);
+    return !costs[node].flops && !is_measured && may_run_on_acc(split, node);
   };
-  const auto nodes = graph.nodes();
-  const auto unknown = static_cast<std::size_t>(std::ranges::count_if(nodes, is_unknown));
-  if (unknown == 0) return std::nullopt;
-  return open_fault(model, graph, open, "--keep-acc-subgraphs", is_by_time ? "times" : "FLOPs",
-                    unknown, "--keep-by nodes");
+  return open_fault(model, graph, "--keep-acc-subgraphs", is_by_time ? "times" : "FLOPs",
+                    "--keep-by nodes", is_unknown);
 }
 
 // ---- try options ----

@@ -121,13 +121,13 @@ class ListsReader {
         if (!numbers) continue;
         if (counts == nullptr) counts = &list;
         if (numbers == numbers_of(*counts)) continue;
-        warnings.push_back({.severity = Severity::warning,
-                            .file = list.path,
-                            .message = "its " + std::string(what) + " is left out: that of " +
-                                       escaped_in_quotes(counts->path) +
-                                       ", the first list of the target that has one, counts",
-                            .notes = {"where the lists are of two devices, name them: -s "
-                                      "npu=LIST -s gpu=LIST"}});
+        warnings.push_back(
+            {.severity = Severity::warning,
+             .file = list.path,
+             .message = "its " + std::string(what) + " is left out: that of " +
+                        escaped_in_quotes(counts->path) +
+                        ", the first list of the target that has one, counts",
+             .notes = {"where the lists are of two devices, name them: -s npu=LIST -s gpu=LIST"}});
       }
     };
     warn("\"target\"", list_target);
@@ -185,20 +185,25 @@ Loaded<ListsRead> read_lists(const ListsRequest& request) {
   return ListsReader(request).run();
 }
 
+namespace {
+
+// Warnings about items of --deny that are neither an op nor the name of a node of the model.
 Diagnostics idle_denial_warnings(const Graph& graph, std::span<const SupportList> lists) {
   Diagnostics warnings;
   for (const SupportList& list : lists) {
     if (!is_list_of_denials(list)) continue;
     for (const std::string& what : idle_denials(graph, list)) {
-      warnings.push_back({.severity = Severity::warning,
-                          .file = list.path,
-                          .message = escaped_in_quotes(what) +
-                                     " is no op of the model and the name of no node: it denies "
-                                     "nothing"});
+      warnings.push_back(
+          {.severity = Severity::warning,
+           .file = list.path,
+           .message = escaped_in_quotes(what) +
+                      " is no op of the model and the name of no node: it denies nothing"});
     }
   }
   return warnings;
 }
+
+}  // namespace
 
 // ---- model ties ----
 
@@ -730,18 +735,17 @@ class SplitJobMaker {
 
   void warn_of_requirements() {
     if (!request_.require.empty() && job_.options_.place != PlaceBy::cost) {
+      job_.warnings_.push_back({.severity = Severity::warning,
+                                .file = "--require",
+                                .message = "requires nothing without --place cost: nodes go to the "
+                                           "accelerator wherever the lists allow it"});
+    }
+    for (const std::string& text : required_in_vain_) {
       job_.warnings_.push_back(
           {.severity = Severity::warning,
            .file = "--require",
-           .message = "requires nothing without --place cost: nodes go to the accelerator wherever "
-                      "the lists allow it"});
-    }
-    for (const std::string& text : required_in_vain_) {
-      job_.warnings_.push_back({.severity = Severity::warning,
-                                .file = "--require",
-                                .message = escaped_in_quotes(text) +
-                                           " is no op of the model and the name of no node: it "
-                                           "requires nothing"});
+           .message = escaped_in_quotes(text) +
+                      " is no op of the model and the name of no node: it requires nothing"});
     }
   }
 

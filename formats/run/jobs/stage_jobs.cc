@@ -335,6 +335,218 @@ GraphCostOptions costs_for(const BalanceRequest& request, const Link& link, cons
   return costs;
 }
 
+// ---- stage targets ----
+//
+// Steps:
+// 1. read the lists, and find the target of each device;
+// 2. judge each node by the lists of each target; what a pattern accepts stays together;
+// 3. make the balance problem with the times of each target.
+
+constexpr const char* kHostName = "cpu";
+constexpr double kRefused = -1;
+
+class StageTargetsMaker {
+ public:
+  StageTargetsMaker(const Graph& graph, const BalanceRequest& request,
+                    const GraphCostOptions& costs, const CostSet& read,
+                    std::vector<DeviceSpec>& devices)
+      : graph_(graph), request_(request), costs_(costs), measured_(read), devices_(devices) {}
+
+  Result<StageTargets, Fault> run() && {
+    auto lists = read_lists(request_.lists);
+    if (!lists) return input_fault(std::move(lists).error());
+    lists_ = *std::move(lists);
+    for (SupportList& list : lists_.lists) {
+      if (list.role == ListRole::verdicts) settle_verdicts(graph_, list);
+    }
+    if (lists_.targets.empty()) {
+      lists_.targets = {{.name = request_.lists.targets().front(),
+                         .first_list = 0,
+                         .end_list = lists_.lists.size()}};
+    }
+    if (auto done = find_targets_of_devices(); !done) {
+      return fault_of(FaultCause::request, done.error());
+    }
+    if (auto done = judge(); !done) return fault_of(FaultCause::request, done.error());
+    add_times();
+    made_.warnings = std::move(lists_.warnings);
+    return std::move(made_);
+  }
+
+ private:
+  std::size_t target_count() const { return lists_.targets.size(); }
+  static bool is_host(const DeviceSpec& device) { return device.target == kHostName; }
+
+  // ---- step 1 ----
+
+  Status<> find_targets_of_devices() {
+    std::vector<std::uint8_t> has_device(target_count(), 0);
+    for (const DeviceSpec& device : devices_) {
+      made_.target_of.push_back(0);
+      if (is_host(device)) continue;
+      std::uint32_t target = 0;
+      while (target < target_count() && lists_.targets[target].name != device.target) ++target;
+      if (target == target_count()) {
+        return Error{"the device " + escaped_in_quotes(device.name) + " of " +
+                         request_.devices_path + " is of the target " +
+                         escaped_in_quotes(device.target.value_or("")) + ", which has no list",
+                     std::nullopt,
+                     {"give -s " + escaped(device.target.value_or("")) + "=LIST"}};
+      }
+      made_.target_of.back() = target;
+      has_device[target] = 1;
+    }
+    for (const TargetSpec& spec : request_.targets) {
+      const bool is_known = spec.target == TargetName::cpu || spec.name == kOnlyTarget ||
+                            std::ranges::any_of(lists_.targets, [&](const Target& target) {
+                              return target.name == spec.name;
+                            });
+      if (!is_known) return Error{"--target " + spec.name + ": no list is of this target"};
+    }
+    for (std::size_t target = 0; target < target_count(); ++target) {
+      if (has_device[target] != 0) continue;
+      return Error{"no device that stages may use is of the target " +
+                   in_quotes(lists_.targets[target].name)};
+    }
+    for (std::size_t i = 0; i < devices_.size(); ++i) add_numbers(devices_[i], made_.target_of[i]);
+    return Done{};
+  }
+
+  // The numbers of the target's lists, and those of --target, which win.
+  template <class Take>
+  void each_spec(std::size_t target, Take take) const {
+    const Target& of = lists_.targets[target];
+    for (std::size_t list = of.first_list; list < of.end_list; ++list) {
+      if (const auto spec = list_target(lists_.lists[list])) take(*spec);
+    }
+    for (const TargetSpec& spec : request_.targets) {
+      const bool is_of_it =
+          spec.target == TargetName::acc && (spec.name == of.name || spec.name == kOnlyTarget);
+      if (is_of_it) take(spec);
+    }
+  }
+
+  void add_numbers(DeviceSpec& device, std::size_t target) const {
+    if (is_host(device)) return;
+    std::optional<std::uint64_t> memory;
+    std::optional<Link> link;
+    each_spec(target, [&](const TargetSpec& spec) {
+      if (spec.memory) memory = spec.memory;
+      if (spec.link) link = spec.link;
+    });
+    if (!device.memory) device.memory = memory;
+    if (!device.link) device.link = link;
+  }
+
+  // ---- step 2 ----
+
+  Status<> judge() {
+    if (costs_.ties != nullptr) ties_ = *costs_.ties;
+    for (const Target& target : lists_.targets) {
+      const auto lists = std::span<const SupportList>(lists_.lists)
+                             .subspan(target.first_list, target.end_list - target.first_list);
+      auto support = judge_by_lists(graph_, lists, *request_.facts);
+      if (!support) return std::move(support).error();
+      for (std::size_t i = 0; i < support->patterns.count(); ++i) {
+        const auto nodes = support->patterns.nodes_of(i);
+        ties_.whole.emplace_back(nodes.begin(), nodes.end());
+      }
+      takes_.push_back(std::move(support->supported));
+    }
+    return Done{};
+  }
+
+  // ---- step 3 ----
+
+  // `target`: target_count() for the host.
+  GraphCostOptions costs_on(std::size_t target) const {
+    GraphCostOptions costs = costs_;
+    costs.ties = &ties_;
+    const auto take = [&](const TargetSpec& spec) {
+      if (spec.flops_per_second) costs.device_flops = *spec.flops_per_second;
+      if (spec.bytes_per_second) costs.device_bandwidth = *spec.bytes_per_second;
+    };
+    const PerNode<double>* measured = nullptr;
+    if (target == target_count()) {
+      for (const TargetSpec& spec : request_.targets) {
+        if (spec.target == TargetName::cpu) take(spec);
+      }
+      measured = &measured_.cpu_us;
+    } else {
+      each_spec(target, take);
+      if (target == 0) measured = &measured_.acc_us;
+      if (target > 0 && target <= measured_.later.size())
+        measured = &measured_.later[target - 1].us;
+    }
+    costs.measured = measured == nullptr || measured->empty() ? nullptr : measured;
+    return costs;
+  }
+
+  TargetOfStages described(const GraphBalance& made, const GraphCostOptions& costs,
+                           std::string name, std::size_t takes) const {
+    return {.name = std::move(name),
+            .takes = takes,
+            .measured = made.measured,
+            .is_scaled = made.scaled > 0,
+            .measured_share = made.measured_share,
+            .flops_per_second = costs.device_flops,
+            .bytes_per_second = costs.device_bandwidth};
+  }
+
+  void add_times() {
+    const std::size_t targets = target_count();
+    const GraphCostOptions on_host = costs_on(targets);
+    made_.made = balance_problem_of(graph_, on_host);
+    BalanceProblem& problem = made_.made.problem;
+    const std::size_t nodes = problem.items.size();
+    problem.target_times.assign(nodes * targets, kRefused);
+    for (BalanceItem& item : problem.items) {
+      item.host_time = item.time;
+      item.time = kUnlimited;
+    }
+    for (std::size_t target = 0; target < targets; ++target) {
+      const GraphCostOptions costs = costs_on(target);
+      const GraphBalance made = balance_problem_of(graph_, costs);
+      std::size_t taken = 0;
+      for (const NodeId node : graph_.nodes()) {
+        const bool is_marker = is_stage_marker(graph_, node);
+        if (!is_marker && !takes_[target].contains(node)) continue;
+        taken += is_marker ? 0 : 1;
+        const double time = made.problem.items[index(node)].time;
+        problem.target_times[index(node) * targets + target] = time;
+        problem.items[index(node)].time = std::min(problem.items[index(node)].time, time);
+      }
+      made_.targets.push_back(described(made, costs, lists_.targets[target].name, taken));
+    }
+    for (BalanceItem& item : problem.items) {
+      item.runs_on_accelerator = item.time < kUnlimited;
+      if (!item.runs_on_accelerator) item.time = 0;
+    }
+    if (std::ranges::any_of(devices_, is_host)) {
+      made_.targets.push_back(described(made_.made, on_host, kHostName, nodes));
+    }
+  }
+
+  const Graph& graph_;
+  const BalanceRequest& request_;
+  const GraphCostOptions& costs_;
+  const CostSet& measured_;
+  std::vector<DeviceSpec>& devices_;
+  ListsRead lists_;
+  std::vector<NodeSet> takes_;  // by target
+  NodeTies ties_;
+  StageTargets made_;
+};
+
+// Reads the lists. A device without memory or link of its own gets those that its target is given.
+// Refuses a device of a target that has no list, and a target that has no device. Linear in nodes and
+// edges for each target.
+Result<StageTargets, Fault> stage_targets(const Graph& graph, const BalanceRequest& request,
+                                          const GraphCostOptions& costs, const CostSet& read,
+                                          std::vector<DeviceSpec>& devices) {
+  return StageTargetsMaker(graph, request, costs, read, devices).run();
+}
+
 OrFault<BalanceRun> run_graph(const Graph& graph, std::uint32_t stages,
                               const BalanceRequest& request, Measurements& read) {
   const Clock::time_point start = Clock::now();
@@ -428,8 +640,8 @@ void describe(BalanceRun& run, const WorkloadDevices& devices, CommModel comm) {
           comm_text(comm)};
 }
 
-}  // namespace
-
+// Balances the graph over at most `stages` stages (0: as many as request.devices_path lists, or the
+// fewest that keep a limit on parameters). The fault is `infeasible` when the devices cannot hold the nodes.
 Result<BalanceRun, Fault> balance_model(const Graph& graph, std::uint32_t stages,
                                         const BalanceRequest& request, const Progress& progress) {
   auto read = read_measurements(graph, request);
@@ -442,6 +654,8 @@ Result<BalanceRun, Fault> balance_model(const Graph& graph, std::uint32_t stages
                        read->costs.warnings.end());
   return run;
 }
+
+}  // namespace
 
 Result<BalanceRun, Fault> balance_workload(const Workload& workload, std::uint32_t stages,
                                            const BalanceRequest& request,
@@ -807,25 +1021,25 @@ std::string unknown_times(const NodeTimes& times) {
             counted(times.unknown_transfers, "tensor") + " between stages";
   }
   return what + (times.made.unknown_costs > 0 && times.unknown_transfers > 0 ? " are" : " is") +
-         " not known, so the schedules' times are not: give shapes with --input-shape or --dim, "
-         "or measured times with --costs; works are in the order that fits stages that take "
-         "equally long";
+         " not known, so the schedules' times are not: give shapes with --input-shape or --dim, or "
+         "measured times with --costs; works are in the order that fits stages that take equally "
+         "long";
 }
 
 std::vector<std::string> caveats_of(const ScheduleBasis& basis, const NodeTimes& times,
                                     const ScheduleRequest& request) {
   std::vector<std::string> caveats;
   caveats.push_back("a backward pass counts as " + rate_text(request.backward_factor) +
-                    " forward passes, half of it for the weights; memory counts parameters and "
-                    "all tensors that the nodes of a stage make");
+                    " forward passes, half of it for the weights; memory counts parameters and all "
+                    "tensors that the nodes of a stage make");
   if (!times.all_known()) {
     caveats.push_back(unknown_times(times));
   } else if (times.made.measured == 0) {
     caveats.emplace_back("times of the stages are estimated from FLOPs and bytes");
   } else if (times.made.measured_share < 1) {
-    caveats.push_back(percent_text(times.made.measured_share) +
-                      " of the stages' time was measured, the rest is estimated from FLOPs and "
-                      "bytes");
+    caveats.push_back(
+        percent_text(times.made.measured_share) +
+        " of the stages' time was measured, the rest is estimated from FLOPs and bytes");
   }
   for (const PartId part : basis.partition.parts()) {
     const auto nodes = basis.partition.nodes(part);
@@ -873,219 +1087,6 @@ Result<ScheduleReport, Fault> schedule_stages(const ScheduleBasis& basis,
   choose_best(report);
   report.caveats = caveats_of(basis, *times, request);
   return report;
-}
-
-// ---- stage targets ----
-//
-// Steps:
-// 1. read the lists, and find the target of each device;
-// 2. judge each node by the lists of each target; what a pattern accepts stays together;
-// 3. make the balance problem with the times of each target.
-
-namespace {
-
-constexpr const char* kHostName = "cpu";
-constexpr double kRefused = -1;
-
-class StageTargetsMaker {
- public:
-  StageTargetsMaker(const Graph& graph, const BalanceRequest& request,
-                    const GraphCostOptions& costs, const CostSet& read,
-                    std::vector<DeviceSpec>& devices)
-      : graph_(graph), request_(request), costs_(costs), measured_(read), devices_(devices) {}
-
-  Result<StageTargets, Fault> run() && {
-    auto lists = read_lists(request_.lists);
-    if (!lists) return input_fault(std::move(lists).error());
-    lists_ = *std::move(lists);
-    for (SupportList& list : lists_.lists) {
-      if (list.role == ListRole::verdicts) settle_verdicts(graph_, list);
-    }
-    if (lists_.targets.empty()) {
-      lists_.targets = {{.name = request_.lists.targets().front(),
-                         .first_list = 0,
-                         .end_list = lists_.lists.size()}};
-    }
-    if (auto done = find_targets_of_devices(); !done) {
-      return fault_of(FaultCause::request, done.error());
-    }
-    if (auto done = judge(); !done) return fault_of(FaultCause::request, done.error());
-    add_times();
-    made_.warnings = std::move(lists_.warnings);
-    return std::move(made_);
-  }
-
- private:
-  std::size_t target_count() const { return lists_.targets.size(); }
-  static bool is_host(const DeviceSpec& device) { return device.target == kHostName; }
-
-  // ---- step 1 ----
-
-  Status<> find_targets_of_devices() {
-    std::vector<std::uint8_t> has_device(target_count(), 0);
-    for (const DeviceSpec& device : devices_) {
-      made_.target_of.push_back(0);
-      if (is_host(device)) continue;
-      std::uint32_t target = 0;
-      while (target < target_count() && lists_.targets[target].name != device.target) ++target;
-      if (target == target_count()) {
-        return Error{"the device " + escaped_in_quotes(device.name) + " of " +
-                         request_.devices_path + " is of the target " +
-                         escaped_in_quotes(device.target.value_or("")) + ", which has no list",
-                     std::nullopt,
-                     {"give -s " + escaped(device.target.value_or("")) + "=LIST"}};
-      }
-      made_.target_of.back() = target;
-      has_device[target] = 1;
-    }
-    for (const TargetSpec& spec : request_.targets) {
-      const bool is_known = spec.target == TargetName::cpu || spec.name == kOnlyTarget ||
-                            std::ranges::any_of(lists_.targets, [&](const Target& target) {
-                              return target.name == spec.name;
-                            });
-      if (!is_known) return Error{"--target " + spec.name + ": no list is of this target"};
-    }
-    for (std::size_t target = 0; target < target_count(); ++target) {
-      if (has_device[target] != 0) continue;
-      return Error{"no device that stages may use is of the target " +
-                   in_quotes(lists_.targets[target].name)};
-    }
-    for (std::size_t i = 0; i < devices_.size(); ++i) add_numbers(devices_[i], made_.target_of[i]);
-    return Done{};
-  }
-
-  // The numbers of the target's lists, and those of --target, which win.
-  template <class Take>
-  void each_spec(std::size_t target, Take take) const {
-    const Target& of = lists_.targets[target];
-    for (std::size_t list = of.first_list; list < of.end_list; ++list) {
-      if (const auto spec = list_target(lists_.lists[list])) take(*spec);
-    }
-    for (const TargetSpec& spec : request_.targets) {
-      const bool is_of_it =
-          spec.target == TargetName::acc && (spec.name == of.name || spec.name == kOnlyTarget);
-      if (is_of_it) take(spec);
-    }
-  }
-
-  void add_numbers(DeviceSpec& device, std::size_t target) const {
-    if (is_host(device)) return;
-    std::optional<std::uint64_t> memory;
-    std::optional<Link> link;
-    each_spec(target, [&](const TargetSpec& spec) {
-      if (spec.memory) memory = spec.memory;
-      if (spec.link) link = spec.link;
-    });
-    if (!device.memory) device.memory = memory;
-    if (!device.link) device.link = link;
-  }
-
-  // ---- step 2 ----
-
-  Status<> judge() {
-    if (costs_.ties != nullptr) ties_ = *costs_.ties;
-    for (const Target& target : lists_.targets) {
-      const auto lists = std::span<const SupportList>(lists_.lists)
-                             .subspan(target.first_list, target.end_list - target.first_list);
-      auto support = judge_by_lists(graph_, lists, *request_.facts);
-      if (!support) return std::move(support).error();
-      for (std::size_t i = 0; i < support->patterns.count(); ++i) {
-        const auto nodes = support->patterns.nodes_of(i);
-        ties_.whole.emplace_back(nodes.begin(), nodes.end());
-      }
-      takes_.push_back(std::move(support->supported));
-    }
-    return Done{};
-  }
-
-  // ---- step 3 ----
-
-  // `target`: target_count() for the host.
-  GraphCostOptions costs_on(std::size_t target) const {
-    GraphCostOptions costs = costs_;
-    costs.ties = &ties_;
-    const auto take = [&](const TargetSpec& spec) {
-      if (spec.flops_per_second) costs.device_flops = *spec.flops_per_second;
-      if (spec.bytes_per_second) costs.device_bandwidth = *spec.bytes_per_second;
-    };
-    const PerNode<double>* measured = nullptr;
-    if (target == target_count()) {
-      for (const TargetSpec& spec : request_.targets) {
-        if (spec.target == TargetName::cpu) take(spec);
-      }
-      measured = &measured_.cpu_us;
-    } else {
-      each_spec(target, take);
-      if (target == 0) measured = &measured_.acc_us;
-      if (target > 0 && target <= measured_.later.size())
-        measured = &measured_.later[target - 1].us;
-    }
-    costs.measured = measured == nullptr || measured->empty() ? nullptr : measured;
-    return costs;
-  }
-
-  TargetOfStages described(const GraphBalance& made, const GraphCostOptions& costs,
-                           std::string name, std::size_t takes) const {
-    return {.name = std::move(name),
-            .takes = takes,
-            .measured = made.measured,
-            .is_scaled = made.scaled > 0,
-            .measured_share = made.measured_share,
-            .flops_per_second = costs.device_flops,
-            .bytes_per_second = costs.device_bandwidth};
-  }
-
-  void add_times() {
-    const std::size_t targets = target_count();
-    const GraphCostOptions on_host = costs_on(targets);
-    made_.made = balance_problem_of(graph_, on_host);
-    BalanceProblem& problem = made_.made.problem;
-    const std::size_t nodes = problem.items.size();
-    problem.target_times.assign(nodes * targets, kRefused);
-    for (BalanceItem& item : problem.items) {
-      item.host_time = item.time;
-      item.time = kUnlimited;
-    }
-    for (std::size_t target = 0; target < targets; ++target) {
-      const GraphCostOptions costs = costs_on(target);
-      const GraphBalance made = balance_problem_of(graph_, costs);
-      std::size_t taken = 0;
-      for (const NodeId node : graph_.nodes()) {
-        const bool is_marker = is_stage_marker(graph_, node);
-        if (!is_marker && !takes_[target].contains(node)) continue;
-        taken += is_marker ? 0 : 1;
-        const double time = made.problem.items[index(node)].time;
-        problem.target_times[index(node) * targets + target] = time;
-        problem.items[index(node)].time = std::min(problem.items[index(node)].time, time);
-      }
-      made_.targets.push_back(described(made, costs, lists_.targets[target].name, taken));
-    }
-    for (BalanceItem& item : problem.items) {
-      item.runs_on_accelerator = item.time < kUnlimited;
-      if (!item.runs_on_accelerator) item.time = 0;
-    }
-    if (std::ranges::any_of(devices_, is_host)) {
-      made_.targets.push_back(described(made_.made, on_host, kHostName, nodes));
-    }
-  }
-
-  const Graph& graph_;
-  const BalanceRequest& request_;
-  const GraphCostOptions& costs_;
-  const CostSet& measured_;
-  std::vector<DeviceSpec>& devices_;
-  ListsRead lists_;
-  std::vector<NodeSet> takes_;  // by target
-  NodeTies ties_;
-  StageTargets made_;
-};
-
-}  // namespace
-
-Result<StageTargets, Fault> stage_targets(const Graph& graph, const BalanceRequest& request,
-                                          const GraphCostOptions& costs, const CostSet& read,
-                                          std::vector<DeviceSpec>& devices) {
-  return StageTargetsMaker(graph, request, costs, read, devices).run();
 }
 
 }  // namespace cleave

@@ -74,12 +74,6 @@ struct BalanceRun {
   Diagnostics warnings = {};  // about the files of times
 };
 
-// Balances the graph over at most `stages` stages (0: as many as request.devices_path lists, or the
-// fewest that keep a limit on parameters). The fault is `infeasible` when the devices cannot hold the nodes.
-Result<BalanceRun, Fault> balance_model(const Graph& graph, std::uint32_t stages,
-                                        const BalanceRequest& request,
-                                        const Progress& progress = {});
-
 // Balances a workload: on its own devices, or, with `stages`, on that many accelerators without a
 // host. Does not use the times, link and devices of the request.
 Result<BalanceRun, Fault> balance_workload(const Workload& workload, std::uint32_t stages,
@@ -163,12 +157,5 @@ struct StageTargets {
       targets;  // in the order of the lists; the host last, if it is a device
   Diagnostics warnings;
 };
-
-// Reads the lists. A device without memory or link of its own gets those that its target is given.
-// Refuses a device of a target that has no list, and a target that has no device. Linear in nodes and
-// edges for each target.
-Result<StageTargets, Fault> stage_targets(const Graph& graph, const BalanceRequest& request,
-                                          const GraphCostOptions& costs, const CostSet& read,
-                                          std::vector<DeviceSpec>& devices);
 
 }  // namespace cleave

@@ -91,8 +91,8 @@ Result<WrittenModels, Fault> write_pt2_models(const LoadedModel& model, const Mo
   constexpr std::uint64_t kLarge = std::uint64_t{64} << 20U;
   if (written->root_copies >= kLarge) {
     notes.push_back("root.pt2 has " + bytes_text(written->root_copies) +
-                    " of weights again: --weights external leaves them in the partitions, "
-                    "--bundle writes all into one archive");
+                    " of weights again: --weights external leaves them in the partitions, --bundle "
+                    "writes all into one archive");
   }
   return WrittenModels{std::move(written->part_files), std::move(notes), std::move(written->chain)};
 }
@@ -229,9 +229,9 @@ Status<Diagnostics> write_drawings(SplitWritten& split, std::optional<Drawings> 
   const Partition& partition = report.split.partition;
   const std::size_t count = partition.count();
   if (wanted != Drawings::all && count > kMostDrawn) {
-    split.told.push_back("did not draw each of " + count_text(count) +
-                         " partitions: --drawings all does, and cleave draw --show PARTITION "
-                         "draws one");
+    split.told.push_back(
+        "did not draw each of " + count_text(count) +
+        " partitions: --drawings all does, and cleave draw --show PARTITION draws one");
     return Done{};
   }
   const std::vector<std::string> stems = file_stems(partition.names);

@@ -425,6 +425,10 @@ class PieceLowerer {
   // told, as of outputs that are all indices.
   std::optional<FloatDistance> distance_to_float(const Piece& piece, const AskingLimits& limits);
 
+  // How many times as far off the piece is as its own rounding explains, on the reference's values; above 1: it is wrong. 0
+  // where that cannot be told, as above. A run of the backend and one of the reference.
+  double beyond_rounding(const Piece& piece);
+
   // Compiles the piece, whatever is known of it, and lets a worker keep what it makes in files whose
   // names begin as `out` does. The backend must have a worker that compiles. `same`: by value, the first one
   // that is equal to it; of equal inputs the compiled piece reads one. Empty: none is known to be.
@@ -466,7 +470,9 @@ class PieceLowerer {
   Compared compare(const Made& made, const PieceFiles& files, const ReferenceRun& sample,
                    const Piece& piece) const;
   bool has_values(const Made& made) const;
-  bool add_float_run(const Made& made, std::size_t run, std::vector<FloatDistance>& squares);
+  bool may_have_floats(const Piece& piece) const;
+  bool add_float_run(const Made& made, std::size_t run, bool is_alone,
+                     std::vector<FloatDistance>& squares);
   bool is_order_of_ties(const Piece& piece, const PieceFiles& files) const;
   bool is_random(ValueId value) const { return random_[index(value)]; }
   std::string_view name(ValueId value) const { return context_.model.graph.value(value).name; }
@@ -538,6 +544,12 @@ struct LowerFinding {
   bool is_weak = false;                     // these are so few that the rule may be wrong
   bool has_open_shapes = false;             // its nodes had them when they were refused
   bool is_cut_from_qdq = false;  // it was tried without its QuantizeLinear or DequantizeLinear
+
+  // True where a quantised operator computes wrong values as a whole: its scales decide, of which no rule of its op speaks.
+  bool is_wrong_as_quantised() const {
+    return values && finding.kind == FindingKind::culprit &&
+           finding.within.size() > finding.nodes.size();
+  }
 };
 
 struct LoweredPart {

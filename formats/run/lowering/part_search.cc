@@ -565,13 +565,16 @@ LowerFinding finding_of(const LoweredPart& part, Finding finding) {
   return made;
 }
 
-// A finding explains its own nodes. What it says of them is no verdict on the part.
-LowerFinding take_values(const LoweredPart& part, WrongValues wrong) {
-  Finding finding{.nodes = std::move(wrong.nodes)};
+// A finding explains its own nodes. What it says of them is no verdict on the part. Of a quantised operator, the operator is
+// to blame, not what quantises for it.
+LowerFinding take_values(const Graph& graph, const LoweredPart& part, WrongValues wrong) {
+  Finding finding{.within = with_dequantizers(graph, part.nodes, wrong.nodes)};
   finding.kind = wrong.verdict == ValueVerdict::culprit ? FindingKind::culprit
                  : wrong.necessary                      ? FindingKind::together
                                                         : FindingKind::unexplained;
-  finding.within = finding.nodes;
+  finding.nodes = finding.kind == FindingKind::culprit
+                      ? std::vector{operator_of(graph, wrong.nodes)}
+                      : std::move(wrong.nodes);
   finding.remedies = wrong.remedies;
   finding.signature = "wrong values";
   finding.how = verdict_name(part.attempt.verdict);
@@ -602,7 +605,7 @@ std::optional<LowerFinding> not_finite_finding(const Graph& graph,
   found.nodes = {*std::ranges::find_if_not(nodes, is_finite)};  // at the latest `maker`
   found.first_wrong = wrong;
   found.message = failed.part.attempt.message;
-  return take_values(failed.part, std::move(found));
+  return take_values(graph, failed.part, std::move(found));
 }
 
 // The signature of a failure that is wrong values.
@@ -620,7 +623,10 @@ void take_size(const FailedPartition& partition, const Oracle& oracle, const Ask
   const Remedies remedies = partition.remedies | Remedies{.pin_shapes = true};
   const ItemSet all = all_items(partition.order);
   const FailingSet failing{all, remedies, signature_of_values()};
-  const std::size_t length = finding.within.size();  // an item is a node here
+  std::size_t length = 0;  // in items
+  for (const std::uint32_t item : all) {
+    length += contains(finding.nodes, partition.order.first_node(item)) ? 1U : 0U;
+  }
   if (const auto limit =
           limit_of_size(partition.graph, questions, partition.order, failing, length)) {
     finding.kind = FindingKind::size;
@@ -665,13 +671,35 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
     const FiniteTest is_finite = [&](std::span<const NodeId> nodes) {
       return has_finite_values(graph_, nodes, pool_.samples());
     };
-    AllWrongValues all = find_wrong_values(partition, uncut, limits, is_finite);
+    // A piece of quantised operators may be twice as far off in one run by chance. Then the part must be as near to
+    // the model in floats as the reference is, over all runs: excuse_ties().
+    bool is_by_chance = false;
+    const ItemOrder units = order_quantised(graph_, part.nodes);
+    const FailedPartition quantised{graph_, units, partition.answer, partition.remedies};
+    const Oracle whole = [&](Piece piece) {
+      piece.nodes = with_dequantizers(graph_, part.nodes, std::move(piece.nodes));
+      piece.whole = &part.nodes;
+      Answer answer = uncut(piece);
+      if (answer.difference != Difference::wrong) return answer;
+      answer.beyond_rounding = lowerer.beyond_rounding(piece);
+      if (answer.beyond_rounding == 0) return answer;
+      ++answer.runs;
+      if (answer.beyond_rounding <= 1) {
+        answer.difference = Difference::one_step;
+        is_by_chance = true;
+      }
+      return answer;
+    };
+    AllWrongValues all = find_wrong_values(quantised, whole, limits, is_finite);
     for (WrongValues& wrong : all.found) {
-      found.findings.push_back(take_values(part, std::move(wrong)));
-      take_size(partition, uncut, limits, found.findings.back());
+      found.findings.push_back(take_values(graph_, part, std::move(wrong)));
+      // Rounding grows with the length, and is no limit of a size.
+      if (units.count() == part.nodes.size()) {
+        take_size(quantised, whole, limits, found.findings.back());
+      }
       mark_open(found.findings.back());
     }
-    if (all.is_no_fault) {
+    if (all.is_no_fault && !is_by_chance) {
       const bool is_step = std::ranges::all_of(
           all.found, [](const auto& one) { return one.verdict == ValueVerdict::one_step; });
       part.attempt.verdict = is_step ? LowerVerdict::one_step : LowerVerdict::tie_order;

@@ -749,16 +749,13 @@ std::optional<FloatDistance> PieceLowerer::distance_to_float(const Piece& piece,
   // There LayerNormalization is a step off in a quarter of its elements. Further off is no chance, whatever steps a
   // backend states.
   constexpr double kMostNearest = 1.25;
-  if (converter_ == nullptr || context_.model.onnx() == nullptr ||
-      !quantises(context_.model.graph, piece)) {
-    return std::nullopt;
-  }
+  if (!may_have_floats(piece)) return std::nullopt;
   const auto made = make(piece);
   if (!made) return std::nullopt;
   FloatDistance distance{.most = kMostNearest};
   std::vector<FloatDistance> squares(made->outputs.size());  // sums over the runs
   const std::size_t most_runs = has_values(*made) ? std::min(kMostRuns, limits.most_runs) : 0;
-  while (distance.runs < most_runs && add_float_run(*made, distance.runs, squares)) {
+  while (distance.runs < most_runs && add_float_run(*made, distance.runs, false, squares)) {
     const auto runs = static_cast<double>(++distance.runs);
     const auto factor = [](const FloatDistance& one) {
       return one.backend / std::max(one.reference, std::numeric_limits<double>::min());
@@ -774,14 +771,40 @@ std::optional<FloatDistance> PieceLowerer::distance_to_float(const Piece& piece,
   return distance;
 }
 
-// Adds the squares of how far each output is off the model in floats. The samples come first; each further round of them has
-// their floats a little moved, so that other values are near a tie, and those that were drawn in another order. False when that cannot be told.
-bool PieceLowerer::add_float_run(const Made& made, std::size_t run,
+bool PieceLowerer::may_have_floats(const Piece& piece) const {
+  return converter_ != nullptr && context_.model.onnx() != nullptr &&
+         quantises(context_.model.graph, piece);
+}
+
+double PieceLowerer::beyond_rounding(const Piece& piece) {
+  // Of one run two right computations are 0.5 to 2 times as far off as each other: see above. A hundredth is what
+  // is_of_rounding() allows a single quantiser.
+  constexpr double kMostOfOneRun = 2, kLeast = 0.01;
+  if (!may_have_floats(piece)) return 0;
+  const auto made = make(piece);
+  if (!made) return 0;
+  std::vector<FloatDistance> squares(made->outputs.size());
+  double most = 0;
+  if (has_values(*made) && add_float_run(*made, 0, true, squares)) {
+    for (const FloatDistance& one : squares) {
+      const double rounding = std::max(std::sqrt(one.reference), kLeast);
+      most = std::max(most, std::sqrt(one.backend) / (kMostOfOneRun * rounding));
+    }
+  }
+  remove_piece(made->path);
+  return most;
+}
+
+// Adds the squares of how far each output is off the model in floats; `is_alone`: off the piece in floats. The samples come
+// first; each further round of them has their floats a little moved, so that other values are near a tie, and those that
+// were drawn in another order. False when that cannot be told.
+bool PieceLowerer::add_float_run(const Made& made, std::size_t run, bool is_alone,
                                  std::vector<FloatDistance>& squares) {
   const ReferenceRun& sample = context_.samples[run % context_.samples.size()];
   const std::size_t moved = run / context_.samples.size();
   PieceFiles files = files_to_run(made, sample);
-  nlohmann::json request = {{"model", fs::absolute(context_.model.source.path_again()).string()},
+  const std::string model = is_alone ? made.path : context_.model.source.path_again();
+  nlohmann::json request = {{"model", fs::absolute(model).string()},
                             {"moved", moved},
                             {"drawn", sample.is_drawn()},
                             {"inputs", nlohmann::json::array()},
@@ -792,7 +815,8 @@ bool PieceLowerer::add_float_run(const Made& made, std::size_t run,
     written.push_back(file);
     return file;
   };
-  for (const ValueId input : context_.model.graph.inputs()) {
+  const auto& inputs = context_.model.graph.inputs();
+  for (const ValueId input : is_alone ? made.inputs : std::vector(inputs.begin(), inputs.end())) {
     const ReferenceTensor* const tensor = sample.find(name(input));
     if (tensor != nullptr)
       request["inputs"].push_back({{"name", name(input)}, {"file", tensor->file}});

@@ -395,9 +395,9 @@ std::vector<Rule> RuleBook::learn(std::vector<LowerFinding>& findings, std::size
   return merged(std::move(rules_));
 }
 
-// A node that fails alone, or is left out, is evidence. One that only fails together with others is denied by name,
-// and so is one that was tried without its QuantizeLinear and DequantizeLinear, with all that the backend named beside
-// it: each of them would take a round of its own.
+// A node that fails alone, or is left out, is evidence. One that only fails together with others is denied by name, as is
+// one that is wrong as it is quantised, and one that was tried without its QuantizeLinear and DequantizeLinear, with all
+// that the backend named beside it: each of them would take a round of its own.
 void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findings,
                           std::size_t round) {
   take_back(backend, findings);
@@ -405,8 +405,9 @@ void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findin
     LowerFinding& found = findings[i];
     if (found.backend != backend || found.finding.nodes.empty()) continue;
     const NodeId node = found.finding.nodes.back();
-    found.is_cut_from_qdq = is_cut_from_qdq(graph_, found.finding, node);
-    if (found.round == round && found.finding.kind == FindingKind::culprit &&
+    const bool is_quantised = found.is_wrong_as_quantised();
+    found.is_cut_from_qdq = !is_quantised && is_cut_from_qdq(graph_, found.finding, node);
+    if (found.round == round && found.finding.kind == FindingKind::culprit && !is_quantised &&
         !found.is_cut_from_qdq) {
       evidence_[backend].add_failed(graph_, node, found.finding.signature);
     }
@@ -417,7 +418,8 @@ void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findin
                                       said.substr(std::min(said.find(": "), said.size())));
       }
     }
-    if (found.finding.kind != FindingKind::together && !found.is_cut_from_qdq) continue;
+    if (found.finding.kind != FindingKind::together && !is_quantised && !found.is_cut_from_qdq)
+      continue;
     std::vector<NodeId> denied = {found.necessary.value_or(node)};
     if (found.is_cut_from_qdq) {
       const auto& others = found.finding.named_with;
@@ -426,6 +428,7 @@ void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findin
     for (Rule& rule : rules_by_name(graph_, denied)) {
       rule.why = backends_[backend] + ": " + words_of(found) +
                  (found.is_cut_from_qdq ? " (without its QuantizeLinear and DequantizeLinear, "
+                  : is_quantised        ? " (as it is quantised here, "
                                         : " (together with other nodes, ") +
                  (found.has_open_shapes ? "with open shapes, " : "") + finding_text(i) + ")";
       if (rule.node_name == graph_.node(denied.front()).name) found.rule = rule_words(rule);
@@ -528,7 +531,8 @@ void RuleBook::learn_ops(std::size_t backend, std::vector<LowerFinding>& finding
   for (std::size_t i = 0; i < findings.size(); ++i) {
     const Finding& finding = findings[i].finding;
     if (findings[i].backend != backend || !speaks_of_each(finding.kind)) continue;
-    if (findings[i].is_cut_from_qdq || finding.nodes.empty()) continue;
+    if (findings[i].is_cut_from_qdq || findings[i].is_wrong_as_quantised() || finding.nodes.empty())
+      continue;
     if (finding.kind == FindingKind::culprit) {
       failures[finding.nodes.back()].push_back(i);
     } else {

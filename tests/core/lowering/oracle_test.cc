@@ -554,6 +554,109 @@ TEST_CASE("Halves that could not be run are told, with why") {
   CHECK(result.blocked_why == "refused: error: no such op");
 }
 
+// Four quantised operators; two read one DequantizeLinear, and one of them and another are joined.
+const Graph& quantised() {
+  static const Graph kGraph = graph_from_text(R"(
+    input x
+    q = QuantizeLinear(x)
+    d = DequantizeLinear(q)
+    a = Conv(d)
+    qa = QuantizeLinear(a)
+    b = Resize(d)
+    qb = QuantizeLinear(b)
+    da = DequantizeLinear(qa)
+    db = DequantizeLinear(qb)
+    c = Concat(da, db)
+    qc = QuantizeLinear(c)
+    dc = DequantizeLinear(qc)
+    e = Conv(dc)
+    qe = QuantizeLinear(e)
+    de = DequantizeLinear(qe)
+    output de)");
+  return kGraph;
+}
+
+// Refuses what only quantises; else as the test says.
+AllWrongValues find_quantised(const std::function<Answer(const Piece&)>& values) {
+  const Graph& graph = quantised();
+  const ItemOrder order = order_quantised(graph, all_nodes(graph));
+  const Oracle oracle = [&](const Piece& piece) {
+    const NodeId node = operator_of(graph, piece.nodes);
+    if (quant_role(graph, node) != QuantRole::none) {
+      return Answer{.outcome = OracleOutcome::fails, .how = "refused", .message = "not found"};
+    }
+    return values(piece);
+  };
+  return find_wrong_values({graph, order, wrong()}, oracle, {.most_runs = 100});
+}
+
+TEST_CASE("A quantised operator is one item, with what dequantises for it") {
+  const Graph& graph = quantised();
+  const ItemOrder order = order_quantised(graph, all_nodes(graph));
+  std::vector<std::string> items;
+  for (std::uint32_t item = 0; item < order.count(); ++item) {
+    items.push_back(names_of(graph, nodes_of(order, ItemSet{item})));
+    for (const std::uint32_t other : order.reads.of(item)) CHECK(other < item);
+  }
+  CHECK(items == std::vector<std::string>{"q", "d a qa", "b qb", "da db c qc", "dc e qe", "de"});
+  const std::vector<NodeId> resize = {node_named(graph, "b"), node_named(graph, "qb")};
+  CHECK(names_of(graph, with_dequantizers(graph, all_nodes(graph), resize)) == "d b qb");
+  CHECK(operator_of(graph, nodes_of(order, ItemSet{3})) == node_named(graph, "c"));
+}
+
+TEST_CASE("All wrong quantised operators are found where what only quantises is refused") {
+  const Graph& graph = quantised();
+  const std::vector<std::string> operators = {"a", "b", "c", "e"};
+  for (unsigned chosen = 1; chosen < 16; ++chosen) {
+    std::vector<std::string> culprits, found;
+    for (unsigned i = 0; i < 4; ++i) {
+      if ((chosen >> i & 1U) != 0) culprits.push_back(operators[i]);
+    }
+    const AllWrongValues all = find_quantised([&](const Piece& piece) {
+      const bool is_wrong = std::ranges::any_of(
+          culprits, [&](const auto& name) { return holds(piece, node_named(graph, name)); });
+      return is_wrong ? wrong() : kRight;
+    });
+    for (const WrongValues& one : all.found) {
+      CHECK(one.verdict == ValueVerdict::culprit);
+      found.emplace_back(graph.node(operator_of(graph, one.nodes)).name);
+    }
+    std::ranges::sort(found);
+    CHECK(found == culprits);
+    CHECK_FALSE(all.is_no_fault);
+  }
+}
+
+TEST_CASE(
+    "What is further off than its rounding is wrong together, though a quantiser is between") {
+  const Graph& graph = quantised();
+  for (const double beyond_rounding : {0.0, 5.0}) {
+    const AllWrongValues all = find_quantised([&](const Piece& piece) {
+      if (!holds(piece, node_named(graph, "b")) || !holds(piece, node_named(graph, "c")))
+        return kRight;
+      Answer answer = wrong();
+      answer.beyond_rounding = beyond_rounding;
+      return answer;
+    });
+    REQUIRE(all.found.size() == 1);
+    const WrongValues& found = all.found.front();
+    const bool is_known = beyond_rounding > 0;
+    CHECK(found.verdict == (is_known ? ValueVerdict::together : ValueVerdict::one_step));
+    CHECK(names_of(graph, found.nodes) == "b qb da db c qc");
+    CHECK(found.necessary == (is_known ? std::optional(node_named(graph, "c")) : std::nullopt));
+  }
+}
+
+TEST_CASE("Of two halves that are a step off the one that is further off is searched") {
+  const Graph& graph = quantised();
+  const AllWrongValues all = find_quantised([&](const Piece& piece) {
+    Answer answer = wrong(Difference::one_step);
+    answer.beyond_rounding = holds(piece, node_named(graph, "e")) ? 0.9 : 0.1;
+    return answer;
+  });
+  CHECK(names_of(graph, all.found.front().nodes) == "dc e qe");
+}
+
 }  // namespace
 
 }  // namespace cleave

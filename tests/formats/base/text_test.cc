@@ -383,6 +383,14 @@ TEST_CASE("columns of a table are as wide as their widest cell, two blanks apart
   CHECK(table.text() == "a      bb  c\n1234    5  x\n\n6     789\n");
 }
 
+TEST_CASE("a long first cell of a table does not widen its column, one as long as allowed does") {
+  TextTable table({"a", "b"}, {Align::left, Align::left});
+  table.limit_first(4);
+  table.add_row({"1234", "x"});
+  table.add_row({"12345", "y"});
+  CHECK(table.text() == "a     b\n1234  x\n12345  y\n");
+}
+
 TEST_CASE("wide characters take two columns, marks none") {
   CHECK(text_columns("\u4E2D\u6587") == 4);
   CHECK(text_columns("\uFF21\uFF71") == 3);  // a full-width letter, a half-width one
