@@ -390,6 +390,103 @@ TEST_CASE("only the rows looked up in a table count") {
     y: float32[40,3] = Gather(x, i))") == 2 * 3 * 4.0 + 40 * 8 + 40 * 3 * 4);
 }
 
+TEST_CASE("of a table no more counts than it has, and as much as is looked up of its type") {
+  const auto bytes = [](std::string_view text) {
+    const Graph graph = graph_from_text(text);
+    CHECK(node_costs(graph)[NodeId{0}].bytes == node_cost(graph, NodeId{0}).bytes);
+    return node_cost(graph, NodeId{0}).bytes;
+  };
+  const auto bag = [&](const std::string& indices, const std::string& table,
+                       const std::string& out) {
+    return bytes("input i: int64[" + indices + "]\nparam t: float16[" + table + "]\ny: float16[" +
+                 out + "] = torch.nn.modules.sparse.EmbeddingBag(i) !t");
+  };
+  // 12 rows of 8 elements of 2 bytes are looked up, and 3 are made of them.
+  CHECK(bag("3,4", "100,8", "3,8") == 12 * 8.0 + 12 * 16 + 3 * 16);
+  CHECK(bag("3,4", "5,8", "3,8") == 12 * 8.0 + 5 * 16 + 3 * 16);
+  CHECK_FALSE(bag("n,4", "100,8", "3,8"));
+  CHECK_FALSE(bag("3,4", "100,8", "n,8"));
+  // The larger input is the table, wherever it is; a result that is larger is none.
+  CHECK(bytes(R"(
+    param i: int64[2]
+    param t: float32[100,8]
+    y: float32[2,8] = com.microsoft::GatherBlockQuantized(i, t))") == 2 * 8.0 + 2 * 64);
+  CHECK(bytes(R"(
+    input x: float32[4,8]
+    input i: int64[1,8]
+    y: float32[1,8], z: float32[50,8] = GatherElements(x, i))") == 64.0 + 32 + 32 + 1600);
+  CHECK(bytes(R"(
+    input i: int64[2]
+    param t: float32[100,8]
+    y: float32[2,8] = other::Gather(t, i))") == 16.0 + 3200 + 64);
+}
+
+TEST_CASE("attention of torch's module has its projections; the length is before the batch") {
+  const auto module = [](const std::string& shape, const std::string& attributes) {
+    return flops("input q: float32[" + shape + "]\ny: tuple(float32[" + shape +
+                 "]) = torch.nn.modules.activation.MultiheadAttention(q, q, q)" + attributes);
+  };
+  // 7 tokens of 2 samples, 8 wide: four projections of 8 x 8.
+  const double projections = 2.0 * 4 * 7 * 2 * 64, products = 4.0 * 7 * 2 * 8 * 7;
+  CHECK(module("7,2,8", " {num_heads=4}") == projections + products + 5.0 * 7 * 2 * 4 * 7);
+  CHECK(module("2,7,8", " {num_heads=4, batch_first=1}") ==
+        projections + products + 5.0 * 7 * 2 * 4 * 7);
+  CHECK(module("7,2,8", "") == projections + products + 5.0 * 7 * 2 * 7);
+  CHECK(module("7,8", " {num_heads=4}") == 2.0 * 4 * 7 * 64 + 4.0 * 7 * 8 * 7 + 5.0 * 7 * 4 * 7);
+  // Keys of another length, and values.
+  CHECK(flops(R"(
+    input q: float32[7,2,8]
+    input k: float32[5,2,8]
+    y: tuple(float32[7,2,8]) = torch.nn.modules.activation.MultiheadAttention(q, k, k) {num_heads=4}
+  )") == 2.0 * 64 * (7 * 2 * 2 + 5 * 2 * 2) + 4.0 * 7 * 2 * 8 * 5 + 5.0 * 7 * 2 * 4 * 5);
+}
+
+TEST_CASE(
+    "quantised attention and recurrences have their past and weights at places of their own") {
+  // 3 tokens of 6, 2 heads of 4, 5 keys of the past.
+  CHECK(flops(R"(
+    input x: uint8[1,3,6]
+    param w: uint8[6,24]
+    param b: float32[24]
+    param s
+    input past: float32[2,1,2,5,4]
+    y: float32[1,3,8] = com.microsoft::QAttention(x, w, b, s, s, _, s, s, past) {num_heads=2}
+  )") == 2.0 * 3 * 144 + 4.0 * 24 * 8 + 5.0 * 3 * 2 * 8);
+  // com.microsoft's weights are transposed.
+  CHECK(flops(R"(
+    input x: float32[5,2,8]
+    param w: int8[1,8,16]
+    param r: int8[1,4,16]
+    param b: float32[1,32]
+    y: float32[5,1,2,4] = com.microsoft::DynamicQuantizeLSTM(x, w, r, b)
+  )") == 10.0 * (2 * (8 * 16 + 4 * 16) + 32 + 4 * 9));
+  CHECK(flops(R"(
+    input x: float32[5,2,8]
+    param w: float32[1,16,8]
+    param r: float32[1,16,n]
+    y: float32[5,1,2,4] = LSTM(x, w, r)
+  )") == -1);
+  CHECK(flops("input x: float32[5,2,8]\ny: float32[5,2,4] = torch.nn.modules.rnn.LSTM(x)") == -1);
+}
+
+TEST_CASE(
+    "indices of an equation have the largest of their sizes, of operands that fit their terms") {
+  const auto einsum = [](const std::string& operands, const std::string& equation) {
+    return flops(
+        "input a: float32[3,5]\ninput b: float32[1,7]\ninput c: float32[3,n]\n"
+        "y: float32[5,7] = Einsum(" +
+        operands + ") {equation=\"" + equation + "\"}");
+  };
+  CHECK(einsum("a, b", "ij,ik->jk") == 2.0 * 3 * 5 * 7);
+  CHECK(einsum("b, a", "ik,ij->jk") == 2.0 * 3 * 5 * 7);
+  CHECK(einsum("a, b", "ij,ik") == 2.0 * 3 * 5 * 7);
+  CHECK(einsum("a, b, a", "ij , ik , ij -> jk") == 3.0 * 3 * 5 * 7);
+  CHECK(einsum("a, b", "ijk,ik->jk") == -1);
+  CHECK(einsum("a, b", "ij->jk") == -1);
+  CHECK(einsum("a, c", "ij,ik->jk") == -1);
+  CHECK(einsum("a, b", "") == -1);
+}
+
 }  // namespace
 
 // ---- op flops test ----
