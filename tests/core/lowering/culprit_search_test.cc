@@ -810,6 +810,63 @@ TEST_CASE("a search for a piece ends with its questions, or where nothing is lef
   CHECK(all.asked.back() == "before div erf add mul half after");
 }
 
+TEST_CASE("a piece grows by all makers, all readers, or both of all its nodes") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[4]
+    far = Neg(x)
+    left = Neg(far)
+    right = Neg(x)
+    div = Div(left, x)
+    erf = Erf(div)
+    add = Add(x, erf, right)
+    low = Neg(add)
+    high = Neg(add)
+    end = Neg(high)
+    output low, end)");
+  Compiler none{graph, {"no such node"}};
+  const NodeId erf = node_named(graph, "erf");
+  CHECK(grow_piece(graph, erf, 100, none.takes()).asked == none.asked.size());
+  CHECK(none.asked == std::vector<std::string>{
+                          "div erf",
+                          "erf add",
+                          "div erf add",
+                          "left right div erf add",
+                          "div erf add low high",
+                          "left right div erf add low high",
+                          "far left right div erf add low high",
+                          "left right div erf add low high end",
+                          "far left right div erf add low high end",
+                      });
+  // The farthest are left out first; what was asked before is known.
+  Compiler some{graph, {"left", "low"}};
+  const GrownPiece grown = grow_piece(graph, erf, 100, some.takes());
+  CHECK(names(graph, grown.nodes) == "left div erf add low");
+  CHECK(std::vector(some.asked.begin() + 5, some.asked.end()) ==
+        std::vector<std::string>{
+            "left right div erf add low high",
+            "left right div erf add low",
+            "left div erf add low",
+            "div erf add low",
+        });
+}
+
+TEST_CASE("a piece has at most 40 nodes") {
+  const auto asked = [](int readers) {
+    std::string text = "input x: float32[4]\nerf = Erf(x)\n", outputs = "output ";
+    for (int i = 0; i < readers; ++i) {
+      const std::string name = "r" + std::to_string(i);
+      text += name + " = Neg(erf)\n";
+      outputs += (i == 0 ? "" : ", ") + name;
+    }
+    const Graph graph = graph_from_text(text + outputs);
+    return grow_piece(graph, node_named(graph, "erf"), 100,
+                      [](const std::vector<NodeId>&) { return false; })
+        .asked;
+  };
+  CHECK(asked(39) == 1);
+  CHECK(asked(40) == 0);
+}
+
 }  // namespace
 
 // ---- item order test ----

@@ -436,6 +436,172 @@ TEST_CASE("A learned rule denies exactly the planted failures, in 300 random tri
   CHECK(by_condition > 150);
 }
 
+// ---- rule condition test ----
+
+Rule on_input(std::size_t position, DType dtype) {
+  Rule rule;
+  rule.op = "Pool";
+  rule.inputs.resize(position + 1);
+  rule.inputs[position].emplace().add(dtype);
+  return rule;
+}
+
+Rule on_opset(std::int64_t opset) {
+  Rule rule;
+  rule.op = "Pool";
+  rule.opset = OpsetRule{.lowest = opset, .highest = opset};
+  return rule;
+}
+
+Rule on_attribute(const std::string& name) {
+  Rule rule;
+  rule.op = "Pool";
+  rule.add(attribute_is(name, {std::int64_t{1}}));
+  return rule;
+}
+
+Rule on_rank(std::uint32_t input, std::int64_t rank) {
+  Rule rule;
+  rule.op = "Pool";
+  rule.add(ShapeEntry{.input = input, .rank = rank});
+  return rule;
+}
+
+TEST_CASE("Two rules are combined where they ask about different things") {
+  const Rule first = on_input(0, DType::int64), second = on_input(1, DType::int8);
+  CHECK(may_be_combined(first, second));
+  CHECK(may_be_combined(second, first));
+  CHECK_FALSE(may_be_combined(first, on_input(0, DType::int8)));
+  CHECK_FALSE(may_be_combined(second, on_input(1, DType::int64)));
+  CHECK(may_be_combined(second, on_input(2, DType::int8)));
+  CHECK(may_be_combined(on_opset(9), first));
+  CHECK(may_be_combined(first, on_opset(9)));
+  CHECK_FALSE(may_be_combined(on_opset(9), on_opset(11)));
+  CHECK(may_be_combined(on_attribute("a"), on_attribute("b")));
+  CHECK_FALSE(may_be_combined(on_attribute("a"), on_attribute("a")));
+  CHECK(may_be_combined(on_rank(0, 4), on_attribute("a")));
+  CHECK(may_be_combined(on_rank(0, 4), on_rank(1, 4)));
+  CHECK_FALSE(may_be_combined(on_rank(1, 4), on_rank(1, 5)));
+
+  const Rule both = combined(second, combined(on_opset(9), on_rank(0, 4)));
+  CHECK(both.opset == on_opset(9).opset);
+  CHECK(both.inputs == second.inputs);
+  CHECK(both.conditions == on_rank(0, 4).conditions);
+  const Rule types = combined(second, on_input(2, DType::boolean));
+  REQUIRE(types.inputs.size() == 3);
+  CHECK_FALSE(types.inputs[0]);
+  CHECK(types.inputs[1] == second.inputs[1]);
+  CHECK(types.inputs[2] == on_input(2, DType::boolean).inputs[2]);
+  CHECK(combined(first, second).inputs == combined(second, first).inputs);
+}
+
+// The texts of the conditions, with the numbers of a range and of a size.
+std::string conditions_text(const std::string& text, const std::string& failed) {
+  const Graph graph = graph_from_text(text);
+  const NodeSet set = nodes_named(graph, failed);
+  Evidence evidence;
+  for (const NodeId node : graph.nodes()) {
+    if (set.contains(node)) {
+      evidence.add_failed(graph, node);
+    } else {
+      evidence.add_passed(graph, std::vector{node});
+    }
+  }
+  std::string all;
+  for (const RuleCondition& one : conditions_of({"", "Pool"}, evidence.cases({"", "Pool"}), {})) {
+    all += (all.empty() ? "" : "; ") + one.text;
+    if (one.text.ends_with(" range")) {
+      const Accepted& wanted = one.rule.conditions.front().wanted;
+      if (wanted.min) all += " from " + std::to_string(static_cast<int>(*wanted.min));
+      if (wanted.max) all += " to " + std::to_string(static_cast<int>(*wanted.max));
+    }
+    if (one.limit) {
+      all += (one.limit->of == SizeOf::axis_elements ? " of an axis above " : " in bytes above ") +
+             std::to_string(one.limit->most) + ", refused " + std::to_string(one.limit->refused);
+    }
+  }
+  return all;
+}
+
+std::string pools(const std::string& first, const std::string& second, const std::string& third) {
+  return "input x: float32[2,8]\ninput u\na = Pool(x) {" + first + "}\nb = Pool(x) {" + second +
+         "}\nc = Pool(x) {" + third + "}\noutput a, b, c\n";
+}
+
+TEST_CASE("The conditions of failed cases are listed, with ranges on the side where they are") {
+  const std::string inputs = "; input 0 has rank 2; input 0 is float32";
+  CHECK(conditions_text(pools("k=3", "k=5", "k=10"), "a b") ==
+        "attribute k in a range to 7; attribute k is 3; attribute k is 5" + inputs);
+  CHECK(conditions_text(pools("k=3", "k=8", "k=9"), "b c") ==
+        "attribute k in a range from 6; attribute k is 8; attribute k is 9" + inputs);
+  CHECK(conditions_text(pools("k=-4", "k=-3", "k=-2"), "b c") ==
+        "attribute k in a range from -3; attribute k is -2; attribute k is -3" + inputs);
+  // One number is no range, nor is what has numbers that passed on both sides, or a text.
+  CHECK(conditions_text(pools("k=3", "k=5", "k=10"), "a") == "attribute k is 3" + inputs);
+  CHECK(conditions_text(pools("k=3", "k=5", "k=10"), "a c") ==
+        "attribute k is 10; attribute k is 3" + inputs);
+  CHECK(conditions_text(pools("k=3", "k=5", "k=\"same\""), "a b") ==
+        "attribute k is 3; attribute k is 5" + inputs);
+  // A node that does not state the attribute is no number; the others are compared.
+  CHECK(conditions_text(pools("m=1", "k=5", "k=10"), "a c") ==
+        "attribute k is 10; attribute m is 1" + inputs);
+  CHECK(conditions_text(pools("k=20", "m=1", "k=10"), "a b c") ==
+        "attribute k is 10; attribute k is 20; attribute m is 1" + inputs);
+}
+
+TEST_CASE("A limit is half way between the largest that passed and the least that failed") {
+  const auto sized = [](int passed, int failed, const std::string& more) {
+    return "opset \"\" 17\ninput x: int8[" + std::to_string(passed) + "]\ninput y: int8[" +
+           std::to_string(failed) + "]\na: int8[1] = Pool(x)\nb: int8[1] = Pool(y)\n" + more +
+           "output a, b\n";
+  };
+  const std::string others = "input 0 has rank 1; input 0 is int8; opset 17";
+  CHECK(conditions_text(sized(10, 21, ""), "b") ==
+        others + "; size in bytes above 15, refused 21; size of an axis above 15, refused 21");
+  CHECK(conditions_text(sized(10, 11, ""), "b") ==
+        others + "; size in bytes above 10, refused 11; size of an axis above 10, refused 11");
+  CHECK(conditions_text(sized(10, 9, ""), "b") == others);
+  CHECK(conditions_text(sized(10, 21, "c: int8[4] = Pool(y)\nd: int8[25] = Pool(x)\n"), "b d") ==
+        others);
+}
+
+TEST_CASE("An op that passes has the opsets and types that it was seen with") {
+  const Graph graph = graph_from_text(R"(
+    opset "" 17
+    input x: float32[4]
+    input y: float16[4]
+    input s: scalar
+    a = Add(x, x)
+    b = Add(y, x)
+    c = Add(x, s)
+    d = Add(x, x, y)
+    e = Add([x, x])
+    output a, b, c, d, e)");
+  const auto rule = [&](std::string_view names) {
+    AllowedOp op;
+    for (const NodeId node : named(graph, names)) op.add(graph, node, {});
+    CHECK(op.rule().opset == OpsetRule{.lowest = 17, .highest = 17});
+    CHECK(op.rule().op == "Add");
+    std::string text;
+    for (const MaybeTypes& types : op.rule().inputs) {
+      for (const DType dtype : {DType::float16, DType::float32}) {
+        TypeSet one;
+        one.add(dtype);
+        if ((types.value().dtypes & one.dtypes) != 0) text += std::string(dtype_name(dtype)) + " ";
+      }
+      text += "| ";
+    }
+    return text;
+  };
+  CHECK(rule("a") == "float32 | float32 | ");
+  CHECK(rule("a b") == "float16 float32 | float32 | ");
+  CHECK(rule("c") == "float32 | ");
+  CHECK(rule("b c") == "float16 float32 | ");
+  CHECK(rule("a d") == "float32 | float32 | ");
+  CHECK(rule("d") == "float32 | float32 | float16 | ");
+  CHECK(rule("e a").empty());
+}
+
 }  // namespace
 
 // ---- node case test ----
