@@ -231,6 +231,36 @@ TEST_CASE("the first comparison that fails is given with its values") {
                                    .right = std::int64_t{64}});
 }
 
+TEST_CASE(
+    "what fails is told with the words of both sides, or as it is written where there are none") {
+  const Graph graph = graph_from_text(kGraph);
+  const NodeId at = node_named(graph, "a");
+  const auto told = [&](const std::string& text) {
+    const Relation made = relation(text);
+    return relation_failure_text(made, "", relation_failure(made, graph, at, {}));
+  };
+  CHECK(told("in[0].dim[1] == out[0].rank") ==
+        "dim 1 of input 0 is 32, wants the rank of output 0, which is 2");
+  CHECK(told("in[0].dim[-1] > 8") == "the last dim of input 0 is 8, wants more than 8");
+  CHECK(told("in[0].dim[-2] > 8") ==
+        "in[0].dim[-2] > 8 cannot be decided: in[0].dim[-2] is unknown");
+  CHECK(told("out[0].dtype != \"float32\"") ==
+        "the dtype of output 0 is \"float32\", wants anything but \"float32\"");
+  CHECK(told("in[1].dim == out[0].dim") ==
+        "the shape of input 1 is [64, 1, 3, 3], wants the shape of output 0, which is [2, 2]");
+  CHECK(told("attr.group < 2 * in[0].rank") ==
+        "attribute group is 32, wants less than 2 * in[0].rank, which is 8");
+  CHECK(told("2 * in[0].rank == 9") == "2 * in[0].rank is 8, wants 9");
+  CHECK(told("len(attr.pads) + 1 <= in[0].rank - 2") ==
+        "len(attr.pads) + 1 is 3, wants at most in[0].rank - 2, which is 2");
+  CHECK(told("attr.pads[1] >= attr.alpha") ==
+        "attr.pads[1] is 1, wants at least attribute alpha, which is 1.5");
+  CHECK(told("\"a == b\" == attr.mode") ==
+        "\"a == b\" is \"a == b\", wants attribute mode, which is \"same\"");
+  CHECK(told("any(in[1].dim == 2) or attr.group == 1") ==
+        "any(in[1].dim == 2) or attr.group == 1 does not hold");
+}
+
 TEST_CASE("a text that is not a relation is refused at its position") {
   CHECK(fault("attr.group = 1") == "11: write == to compare");
   CHECK(fault("attr.group ==") == "13: expected a value, found the end");
