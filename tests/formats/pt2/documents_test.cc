@@ -118,6 +118,49 @@ TEST_CASE("a part has its own symbol for a size that another part rounded") {
   CHECK(pt2_part_document(part, second->parts[1]).find("'s1_2'") != std::string::npos);
 }
 
+TEST_CASE("a part finds a symbol from a number that it reads, and opens no size that has it") {
+  const std::string symbol = "Symbol('s1')", floor = "FloorDiv(" + symbol + ", Integer(2))";
+  const auto part = [&](bool reads_number) {
+    ProgramText text;
+    text.number("n", symbol).node("a", "neg.default", {"x"});
+    text.size("x", symbol).size("a", floor);
+    std::vector<std::string> read = {"a"};
+    if (reads_number) read.emplace_back(R"(k={"as_sym_int":{"as_name":"n"}})");
+    const Pt2Model& model = text.node("b", "mine.default", read).model({"b"});
+    const auto plan = plan_pt2_split(model, partition_of(model, "n a | b"));
+    REQUIRE(plan);
+    return pt2_part_document(model, plan->parts[1]);
+  };
+  CHECK(part(false).find(floor) == std::string::npos);
+  CHECK(part(false).find("'s1_1'") != std::string::npos);
+  CHECK(part(true).find(floor) != std::string::npos);
+  CHECK(part(true).find("'s1_1'") == std::string::npos);
+  CHECK(part(true).find(R"({"as_sym_int": {"as_name": "n"}})") != std::string::npos);
+}
+
+TEST_CASE("a tensor from another part has its elements side by side where they were one in many") {
+  const auto strides_in = [](const std::vector<std::int64_t>& sizes,
+                             const std::vector<std::int64_t>& strides, std::size_t part) {
+    ProgramText text;
+    text.node("a", "mine.default", {"x"}).node("b", "neg.default", {"a"});
+    const Pt2Model& model = text.strided("a", sizes, strides).model({"b"});
+    const auto plan = plan_pt2_split(model, partition_of(model, "a | b"));
+    REQUIRE(plan);
+    const std::string document = pt2_part_document(model, plan->parts[part]);
+    const std::size_t begin = document.find(R"("strides":)") + 10;
+    std::string found;
+    for (const char c : document.substr(begin, document.find(']', begin) - begin)) {
+      if (c == ',' || (c >= '0' && c <= '9')) found += c;
+    }
+    return found;
+  };
+  CHECK(strides_in({2, 3, 4}, {4, 0, 1}, 0) == "4,0,1");  // as it is made
+  CHECK(strides_in({2, 3, 4}, {4, 0, 1}, 1) == "12,4,1");
+  CHECK(strides_in({5, 0, 2}, {0, 2, 1}, 1) == "2,2,1");
+  CHECK(strides_in({2, 1, 4}, {4, 0, 1}, 1) == "4,0,1");  // one of one
+  CHECK(strides_in({2, 3, 4}, {1, 2, 6}, 1) == "1,2,6");  // another order of all
+}
+
 ProgramText small_program() {
   ProgramText text;
   text.node("a", "neg.default", {"x"}).node("b", "add.Tensor", {"a", "y"});

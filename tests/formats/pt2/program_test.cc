@@ -352,6 +352,37 @@ TEST_CASE("an expression that is nested too deep is left unchanged") {
   CHECK(read_size_expression(deep, seven).text == deep);
 }
 
+TEST_CASE("sizes are those of the range of their symbol: its ends, a side without one, no number") {
+  const auto fault = [](const std::string& range, std::int64_t size) {
+    ProgramText text;
+    text.node("a", "neg.default", {"x"}).size("x", "Symbol('s1')").range("s0", R"({"min_val":9})");
+    const Pt2Program& program = text.range("s1", range).model({"a"}).program;
+    const SourceFile file = SourceFile::from_text("m.pt2", "");
+    JsonFaults faults(file);
+    report_sizes_out_of_range(program, {.dims = {{"s1", size}}, .inputs = {}}, faults);
+    const Diagnostics all = faults.errors();
+    if (all.empty()) return std::string();
+    const std::string& said = all.front().message;
+    return said.substr(said.find(": ") + 2);
+  };
+  const std::string both = R"({"min_val":2,"max_val":64})";
+  CHECK(fault(both, 1) == "2 to 64");
+  CHECK(fault(both, 2).empty());
+  CHECK(fault(both, 64).empty());
+  CHECK(fault(both, 65) == "2 to 64");
+  CHECK(fault(R"({"max_val":64,"min_val":null})", 65) == "at most 64");
+  CHECK(fault(R"({"max_val":64,"min_val":null})", 0).empty());
+  CHECK(fault(R"({"note":1,"min_val":2,"max_val":"inf","more":3})", 1) == "at least 2");
+  CHECK(fault(R"({"note":1,"min_val":2,"max_val":"inf","more":3})", 1 << 30).empty());
+  const std::int64_t no_bound = std::int64_t{1} << 60U;  // and what is near it
+  const auto at_most = [](std::int64_t most) {
+    return R"({"min_val":0,"max_val":)" + std::to_string(most) + "}";
+  };
+  CHECK(fault(at_most(no_bound), no_bound + 1).empty());
+  CHECK(fault(at_most(no_bound - 1), no_bound) == "0 to " + std::to_string(no_bound - 1));
+  CHECK(fault("7", 1).empty());
+}
+
 TEST_CASE("symbols are found in a text of any form") {
   const auto symbols = symbols_in("{\"expr_str\": \"Add(Symbol('s1', x), Symbol('u0'))\"}");
   REQUIRE(symbols.size() == 2);

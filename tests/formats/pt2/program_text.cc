@@ -64,6 +64,34 @@ ProgramText& ProgramText::size(const std::string& name, const std::string& expre
   return *this;
 }
 
+ProgramText& ProgramText::strided(const std::string& name, const std::vector<std::int64_t>& sizes,
+                                  const std::vector<std::int64_t>& strides) {
+  const auto list = [](const std::vector<std::int64_t>& numbers) {
+    std::string items;
+    for (const std::int64_t each : numbers) {
+      append(items, R"({"as_int":)" + std::to_string(each) + "}");
+    }
+    return "[" + items + "]";
+  };
+  append(types_, "\"" + name + R"(":{"dtype":7,"sizes":)" + list(sizes) + R"(,"strides":)" +
+                     list(strides) + R"(,"layout":7})");
+  return *this;
+}
+
+ProgramText& ProgramText::number(const std::string& name, const std::string& expression) {
+  append(nodes_, R"({"target":"torch.ops.aten.sym_size.int","inputs":[)" + argument("x", 0) +
+                     R"(],"outputs":[{"as_sym_int":{"as_name":")" + name +
+                     R"("}}],"metadata":{},"name":")" + name + R"("})");
+  append(numbers_,
+         "\"" + name + R"(":{"as_expr":{"expr_str":")" + expression + R"(","hint":null}})");
+  return *this;
+}
+
+ProgramText& ProgramText::range(const std::string& symbol, const std::string& json) {
+  append(ranges_, "\"" + symbol + "\":" + json);
+  return *this;
+}
+
 ProgramText& ProgramText::parameter(const std::string& name, const std::string& target) {
   append(state_, tensor(name));
   append(state_specs_, spec("parameter", name, R"(,"parameter_name":")" + target + "\""));
@@ -97,12 +125,14 @@ std::string ProgramText::json(const std::vector<std::string>& outputs) const {
   const std::string graph =
       R"("graph":{"inputs":[)" + joined({state_, tensor("x"), tensor("y")}) + R"(],"outputs":[)" +
       joined({mutated_, list}) + R"(],"nodes":[)" + nodes_ + R"(],"tensor_values":{)" + types_ +
-      R"(}},"signature":{"input_specs":[)" +
+      "}" + (numbers_.empty() ? "" : R"(,"sym_int_values":{)" + numbers_ + "}") +
+      R"(},"signature":{"input_specs":[)" +
       joined({state_specs_, spec("user_input", "x"), spec("user_input", "y")}) +
       R"(],"output_specs":[)" + joined({mutation_specs_, specs}) + "]}";
   const std::string modules = R"("module_call_graph":[{"fqn":""}])";
   return R"({"schema_version":{"major":8,"minor":2},"graph_module":{)" +
-         (has_modules_first_ ? modules + "," + graph : graph + "," + modules) + "}}";
+         (has_modules_first_ ? modules + "," + graph : graph + "," + modules) + "}" +
+         (ranges_.empty() ? "" : R"(,"range_constraints":{)" + ranges_ + "}") + "}";
 }
 
 const Pt2Model& ProgramText::model(const std::vector<std::string>& outputs) {

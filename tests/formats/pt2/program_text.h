@@ -4,6 +4,7 @@
 // turn; "alpha={"as_int":2}" is a keyword with that JSON.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,13 @@ class ProgramText {
                     const std::vector<std::string>& more_results = {});
   // The type of a value: one dim of this size, an expression as sympy writes it.
   ProgramText& size(const std::string& name, const std::string& expression);
+  // The type of a value: a tensor of these sizes and strides.
+  ProgramText& strided(const std::string& name, const std::vector<std::int64_t>& sizes,
+                       const std::vector<std::int64_t>& strides);
+  // A node that makes the number `name` of x, and that number as sympy writes it.
+  ProgramText& number(const std::string& name, const std::string& expression);
+  // The range of a symbol, as JSON.
+  ProgramText& range(const std::string& symbol, const std::string& json);
   // State that the program takes as the value `name`.
   ProgramText& parameter(const std::string& name, const std::string& target);
   ProgramText& buffer(const std::string& name, const std::string& target);
@@ -34,7 +42,7 @@ class ProgramText {
   const Pt2Model& model(const std::vector<std::string>& outputs);
 
  private:
-  std::string nodes_, types_, state_, state_specs_, mutated_, mutation_specs_;
+  std::string nodes_, types_, numbers_, ranges_, state_, state_specs_, mutated_, mutation_specs_;
   bool has_modules_first_ = false;
   std::string text_;
   Pt2Model model_;

@@ -228,6 +228,31 @@ TEST_CASE("a region that no rule names is judged by its body") {
   CHECK_FALSE(is_supported("torch.ops.higher_order.wrap_with_set_grad_enabled"));
 }
 
+TEST_CASE("inputs that are numbers may stand between tensors, and are no inputs of the graph") {
+  std::string program =
+      ProgramText().parameter("p", "w").node("a", "add.Tensor", {"x", "y", "p"}).json({"a"});
+  const auto put_before = [&](const std::string& place, const std::string& more) {
+    const std::size_t at = program.find(place);
+    REQUIRE(at != program.npos);
+    program.insert(at, more + ",");
+  };
+  for (const char* const name : {"x", "y"}) {  // the first mention of each is among the inputs
+    const std::string tensor = std::string(R"({"as_tensor":{"name":")") + name + R"("}})";
+    put_before(tensor, R"({"as_int":3})");
+    put_before(R"({"user_input":{"arg":)" + tensor,
+               R"({"constant_input":{"name":"k","value":{"as_int":3}}})");
+  }
+  const SourceFile file = archive_of(program);
+  const auto loaded = read_pt2(file, {});
+  if (!loaded) FAIL(format_diagnostic(loaded.error().front()));
+  const Graph& graph = loaded->graph;
+  REQUIRE(graph.inputs().size() == 2);
+  CHECK(graph.value(graph.inputs()[0]).name == "x");
+  CHECK(graph.value(graph.inputs()[1]).name == "y");
+  REQUIRE(graph.parameters().size() == 1);
+  CHECK(graph.operands(NodeId{0}).size() == 3);
+}
+
 // The node made by ProgramText for `result`, as torch up to 2.7 writes it: without a name.
 std::string without_name(std::string program, const std::string& result, const std::string& target,
                          const std::string& more_results) {

@@ -332,6 +332,63 @@ TEST_CASE("tflite: numbers of tensors, codes, buffers and types are those that t
                                                  ", an operator that is newer than this cleave");
 }
 
+TEST_CASE("tflite: an operator reads what earlier ones make, not what it makes itself") {
+  const auto fault = [](std::vector<std::int32_t> inputs) {
+    FlatModel model = small_model();
+    const std::int32_t one = model.tensor("one", {1}), two = model.tensor("two", {1});
+    model.op(schema_operator("CONCATENATION"), std::move(inputs), {one});
+    model.op(schema_operator("RELU"), {one}, {two});
+    return fault_of_tflite(model.bytes());
+  };
+  CHECK(fault({-1, 1, 0, 3}).empty());
+  CHECK(fault({-1, 1, 4}).find("operator 2 reads tensor 4, which operator 2 makes") !=
+        std::string::npos);
+  CHECK(fault({0, 5}) == "subgraph 0: operator 2 reads tensor 5, which operator 3 makes later");
+}
+
+TEST_CASE(
+    "tflite: operators that share a variable tensor stay together, after some that are no node") {
+  FlatModel model;
+  model.begin_subgraph("main");
+  const std::int32_t x = model.tensor("x", {2}), y = model.tensor("y", {2});
+  const std::int32_t handle = model.tensor("handle", {}, kResource);
+  const std::int32_t read = model.tensor("read", {2}), state = model.tensor("state", {2}),
+                     alone = model.tensor("alone", {2}), made = model.tensor("made", {2}),
+                     more = model.tensor("more", {2}), last = model.tensor("last", {2});
+  for (const std::int32_t tensor : {state, alone}) {
+    model.tensor_table(tensor).set(tfl::tensor::is_variable, std::int64_t{1});
+  }
+  model.op(schema_operator("VAR_HANDLE"), {}, {handle});
+  model.op(schema_operator("READ_VARIABLE"), {handle}, {read});
+  model.op(schema_operator("ADD"), {x, state}, {made});
+  model.op(schema_operator("SQRT"), {made}, {more});
+  model.op(schema_operator("SVDF"), {more, read, read, -1, state}, {last});
+  model.op(schema_operator("ADD"), {last, alone}, {y});
+  model.set_ends({x}, {y});
+  const TfliteRead loaded = read_bytes(model.bytes());
+  REQUIRE(loaded.loaded.graph.node_count() == 4);
+  CHECK(tflite_ties(loaded.model()).whole ==
+        std::vector<std::vector<NodeId>>{{NodeId{0}, NodeId{2}}});
+}
+
+TEST_CASE("tflite: a variable is a value unless it is set up by what is no plain write") {
+  for (const bool is_absent : {false, true}) {
+    FlatModel model = model_with_state();
+    if (is_absent) model.op(schema_operator("ASSIGN_VARIABLE"), {0, -1}, {});
+    const TfliteRead read = read_bytes(model.bytes());
+    CHECK(read.model().state.variables.empty() == is_absent);
+    CHECK(read.model().state.is_value == !is_absent);
+    CHECK(read.loaded.graph.inputs().size() == (is_absent ? 1U : 2U));
+  }
+}
+
+TEST_CASE("tflite: data of an external buffer may be larger than all memory") {
+  FlatModel model = small_model();
+  model.move_out(1, 7, "weights.bin", 0, std::uint64_t{1} << 61);
+  model.tensor_table(1).set(tfl::tensor::shape, std::vector<std::int32_t>{30, 1, 1, 2});
+  CHECK(fault_of_tflite(model.bytes()).empty());
+}
+
 TEST_CASE("tflite: limits of names, dims, values and nodes are those that are given") {
   const auto fault = [](const ModelLimits& limits) {
     return fault_of_tflite(small_model().bytes(), limits);

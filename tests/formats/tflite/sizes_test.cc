@@ -170,6 +170,37 @@ TEST_CASE("tflite: sizes go through bodies; those that a loop changes are not kn
   }
 }
 
+TEST_CASE("tflite: results of a branch have sizes where both sides agree") {
+  const auto sizes = [](bool is_doubled) {
+    OpenModel open;
+    const std::int32_t which = open.tensor("which", {}, 6), x = open.tensor("x", {-1, 4});
+    const std::int32_t y = open.tensor("y", {-1, 4}), z = open.tensor("z", {-1, -1});
+    OutTable options(schema_table("IfOptions"));
+    options.set(schema_field("IfOptions", "then_subgraph_index"), std::int64_t{1});
+    options.set(schema_field("IfOptions", "else_subgraph_index"), std::int64_t{2});
+    open.op("IF", {which, x}, {y, z}).set(tfl::op::builtin_options, std::move(options));
+    open.model().set_ends({which, x}, {y, z});
+    for (const bool is_then : {true, false}) {
+      open.model().begin_subgraph(is_then ? "then" : "else");
+      const std::int32_t in = open.tensor("in", {-1, 4}), out = open.tensor("out", {-1, 4});
+      const std::int32_t flat = open.tensor("flat", {-1, -1});
+      OutTable axis(schema_table("ConcatenationOptions"));
+      axis.set(schema_field("ConcatenationOptions", "axis"), std::int64_t{0});
+      open.op("NEG", {in}, {out});
+      if (is_then && is_doubled) {
+        open.op("CONCATENATION", {in, in}, {flat}).set(tfl::op::builtin_options, std::move(axis));
+      } else {
+        open.op("ABS", {in}, {flat});
+      }
+      open.model().set_ends({in}, {out, flat});
+    }
+    const TfliteRead bound = read(open, {.dims = {{"N", 3}}, .inputs = {}});
+    return dims_of(bound.loaded.graph, "y") + " " + dims_of(bound.loaded.graph, "z");
+  };
+  CHECK(sizes(false) == "[3, 4] [3, 4]");
+  CHECK(sizes(true) == "[3, 4] [?, 4]");
+}
+
 TEST_CASE("tflite: a slice is cut, shrunk and widened as its masks say") {
   constexpr SchemaFieldId kBegin = schema_field("StridedSliceOptions", "begin_mask");
   constexpr SchemaFieldId kEnd = schema_field("StridedSliceOptions", "end_mask");

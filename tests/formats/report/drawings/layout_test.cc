@@ -169,6 +169,22 @@ TEST_CASE("edges have these routes: straight, bent, side by side in a gap, upwar
         "M60,90C60,66 0,66 0,90 0,87 0,87 0,84 > 1,84 0,90 -1,84 1,84\n");
 }
 
+TEST_CASE("edges pass between boxes that touch, and keep their column at the very side of a box") {
+  const auto at_row = [](const std::vector<Box>& boxes) {
+    const std::size_t last = boxes.size() - 1;
+    const auto paths = paths_in(with_edges_round_nodes(picture(boxes, {{0, last}})));
+    REQUIRE(paths.size() == 1);
+    return paths[0][6];
+  };
+  CHECK(at_row({{0, 0, 20}, {-50, 50, 50}, {50, 50, 50}, {0, 100, 20}}) == Approx(0));
+  CHECK(std::abs(at_row({{0, 0, 20}, {-50, 50, 51}, {50, 50, 50}, {0, 100, 20}})) > 100);
+  CHECK(at_row({{0, 0, 20}, {55, 50, 50}, {-30, 100, 20}}) == Approx(0));  // the margin is 5
+  CHECK(at_row({{0, 0, 20}, {-55, 50, 50}, {30, 100, 20}}) == Approx(0));
+  CHECK(at_row({{0, 0, 20}, {54, 50, 50}, {-30, 100, 20}}) < -5);
+  CHECK(at_row({{0, 0, 20}, {-54, 50, 50}, {30, 100, 20}}) > 5);
+  CHECK(at_row({{0, 0, 20}, {-200, 50, 50}, {200, 50, 50}, {120, 100, 20}}) > 5);
+}
+
 }  // namespace
 
 // ---- layout test ----

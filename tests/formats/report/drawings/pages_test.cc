@@ -108,6 +108,58 @@ TEST_CASE("The page's data holds partitions, reasons and nodes, ready to be show
   CHECK(data["notes"] == Json::parse(R"(["a note"])"));
 }
 
+// The boxes of a drawing, a line each: its id, its class and its label.
+std::string boxes_of(const std::string& drawing) {
+  std::string text;
+  for (std::size_t at = drawing.find("id="); at != drawing.npos; at = drawing.find("id=", at + 1)) {
+    const std::size_t begin = drawing.rfind('[', at);
+    const std::string box = drawing.substr(begin, drawing.find("];", at) - begin);
+    for (const std::string_view name : {"id=", "class=", "label="}) {
+      const std::size_t from = box.find(name) + name.size();
+      const bool is_quoted = box[from] == '"';
+      const std::size_t end = is_quoted ? box.find('"', from + 1) : box.find_first_of(",\n", from);
+      text += box.substr(from, end - from) + (is_quoted ? "\" " : " ");
+    }
+    text.back() = '\n';
+  }
+  return text;
+}
+
+TEST_CASE("Boxes are of their node's role, and groups of the roles of all of theirs") {
+  CHECK(boxes_of(drawing_of(make_report_case(R"(
+    input x: float32[4,8]
+    scope all
+    a: float32[4,8] = Relu(x)
+    b: float32[4,8] = Tanh(a)
+    scope some
+    c: float32[4,8] = Odd(b)
+    d: float32[4,8] = Relu(c)
+    scope none
+    e: float32[4,8] = Odd(d)
+    f: float32[4,8] = Odd(e)
+    output f)",
+                                             "Relu\nTanh\n"),
+                            {.most_boxes = 3}, 0)) ==
+        "g1 \"group acc\" \"\u25b8 all\\n2 nodes\"\n"
+        "g2 \"group mixed\" \"\u25b8 some\\n2 nodes, 1 on the CPU\"\n"
+        "g3 \"group cpu\" \"\u25b8 none\\n2 nodes on the CPU\"\n"
+        "t6_ port f\ns0_ port x\n");
+  CHECK(boxes_of(drawing_of(make_report_case(R"(
+    input x: float32[4,8]
+    a: float32[4,8] = Relu(x)
+    b: float32[4,8] = Tanh(a)
+    c: float32[4,8] = Odd(b)
+    d: float32[4,8] = Relu(c)
+    output d)",
+                                             "Relu\nTanh\n", {.min_acc_size = 2}),
+                            {}, 0)) ==
+        "n0 acc \"Relu\\na\\nfloat32[4, 8]\"\n"
+        "n1 acc \"Tanh\\nb\\nfloat32[4, 8]\"\n"
+        "n2 unsupported \"Odd\\nc\\nfloat32[4, 8]\"\n"
+        "n3 kept \"Relu\\nd\\nfloat32[4, 8]\"\n"
+        "t4_ port d\ns0_ port x\n");
+}
+
 TEST_CASE("Nodes that no drawing shows are listed, too: the search finds them") {
   const ReportCase made = make_case(kModel);
   const Report report = made.report();
