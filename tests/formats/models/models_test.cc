@@ -234,6 +234,26 @@ y:
 )");
 }
 
+TEST_CASE("a state may begin with a size of 0, and so may a mask of it, but nothing else") {
+  const TestFolder folder;
+  const std::string path = folder.with_file("m.onnx", onnx_bytes(R"(
+      <ir_version: 8, opset_import: ["" : 17]>
+      g (float[B,P] mask, float[B,T,4] x, float[B,P,4] past_key)
+        => (float[B,S,4] present_key, float[B,P] m) {
+        present_key = Concat<axis = 1>(past_key, x)
+        m = Relu(mask)
+      })"));
+  const auto fault = [&](std::vector<std::pair<std::string, std::int64_t>> dims) {
+    const auto model = read_model(path, {.dims = std::move(dims), .inputs = {}});
+    return model ? "" : model.error().at(0).message;
+  };
+  CHECK(fault({{"B", 1}, {"P", 0}, {"T", 1}}).empty());
+  CHECK(fault({{"B", 1}, {"P", 1}, {"T", 0}}) ==
+        "there is nothing to run: a size of input \"x\" is 0, and must be 1 or more");
+  CHECK(fault({{"B", 0}, {"P", 1}, {"T", 1}}) ==
+        "there is nothing to run: a size of input \"mask\" is 0, and must be 1 or more");
+}
+
 TEST_CASE("a file that is not a model is refused with what it seems to be") {
   const std::string intro =
       "not a model cleave can read (native graph JSON, ONNX, torch.export, TensorFlow Lite); ";

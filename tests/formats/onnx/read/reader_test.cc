@@ -384,7 +384,7 @@ functions call each other in a cycle: "g" -> "f" -> "g"
   CHECK(many(22).ends_with("node 19 () has no operator\nnode 20 () has no operator\n"));
 }
 
-TEST_CASE("An IR version before 3 needs no opset, and one after 13 is warned of") {
+TEST_CASE("IR versions that are not known, and data of another size, are warned of") {
   const auto warnings = [](int ir, const ModelEdit& edit = nullptr) {
     const Read made =
         read("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }",
