@@ -356,7 +356,9 @@ g (float[N, 4] x, float[4] free) => (float[N, 4] y, float[N, 4] x, float[4] k, f
   b = Add (a, w)
   c = Relu (b)
   d0 = Add (c, k)
-  d = Sub (d0, sparse)
+  q = Constant <value = float[4] {1, 1, 2, 2}> ()
+  d1 = Add (d0, q)
+  d = Sub (d1, sparse)
   f = Mul (d, free)
   h = Relu (f)
   dead = Neg (h)
@@ -436,8 +438,10 @@ cleave2._run_on_acc_1(b ) -> c opsets :17 local:2 cleave:3
 cleave2._run_on_cpu_2(c sparse ) -> d opsets :17 local:2 cleave:3
    = .Constant() -> w
    = .Neg(w ) -> k
+   = .Constant() -> q
    = .Add(c k ) -> d0
-   = .Sub(d0 sparse ) -> d
+   = .Add(d0 q ) -> d1
+   = .Sub(d1 sparse ) -> d
 cleave2._run_on_acc_3(d free ) -> h y opsets :17 local:2 cleave:3
    = .Constant() -> only
    = .Mul(d free ) -> f
@@ -492,9 +496,11 @@ within k:1,4
 weights w scale
 annotated c
    = .Neg(w ) -> k
+   = .Constant() -> q
   _run_on_acc_1 = .Constant() -> sparse
    = .Add(c k ) -> d0
-   = .Sub(d0 sparse ) -> d
+   = .Add(d0 q ) -> d1
+   = .Sub(d1 sparse ) -> d
 cleave.partition=_run_on_cpu_2
 cleave.device=cpu
 of=the model
