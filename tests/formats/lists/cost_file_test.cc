@@ -227,6 +227,19 @@ TEST_CASE("TensorRT's profile is read, and fused layers are divided among nodes"
         "1:17: layer \"conv1\" has no time: give \"medianMs\", 0 or more\n");
 }
 
+TEST_CASE("a layer of TensorRT's profile takes from 0 to 1e12 ms, and one without a name is none") {
+  const auto layer = [](const std::string& ms) {
+    return times(R"([{"medianMs": 3}, {"name": "conv1", "medianMs": )" + ms + R"(, "averageMs": 9},
+                    {"name": "pool", "averageMs": 4, "other": [1, {"name": "relu"}]},
+                    {"name": "relu", "medianMs": 0}])");
+  };
+  CHECK(layer("0") == "conv1 0\nrelu 0\npool 4000\n");
+  CHECK(layer("1e12") == "conv1 1e+15\nrelu 0\npool 4000\n");
+  CHECK(layer("1.1e12") == "1:19: layer \"conv1\" has no time: give \"medianMs\", 0 or more\n");
+  CHECK(layer("-1e-9") == "1:19: layer \"conv1\" has no time: give \"medianMs\", 0 or more\n");
+  CHECK(times(R"([{"count": 20, "medianMs": 1}])") == "0:0: the profile has no layer\n");
+}
+
 TEST_CASE("a profile of another model is refused by name") {
   const char* const profile = R"([
 {"cat":"Node","name":"conv1_kernel_time","dur":5,"ts":1,"args":{"op_name":"Conv",

@@ -149,6 +149,111 @@ TEST_CASE("the Q and DQ nodes around a tensor of ONNX say how it is quantised") 
   CHECK(opset_of(model->graph, NodeId{0}, op_facts(*model)) == 17);
 }
 
+TEST_CASE("scales and zero points of ONNX are those of all nodes around a tensor, if constants") {
+  const TestFolder folder;
+  const std::string path = folder.with_file("m.onnx", onnx_bytes(R"(
+      <ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1, "mine" : 1]>
+      g (float[2,3] x, float[2,3] z) => (float[2,3] y, float[2,3] given)
+      <float s = {0.5}, float[3] ss = {0.25, 0.5, 1}, uint8 p = {3}, int8[3] pp = {0, 0, 2},
+       int8[2] few = {1, 2}, int8 n = {0}, float[0] none = {}> {
+        i = Identity(p)
+        j = Identity(i)
+        k = mine.Identity(p)
+        a = QuantizeLinear(x, s, j)
+        b = QuantizeLinear(x, s, k)
+        c = com.microsoft.QuantizeLinear(x, ss, pp)
+        d = QuantizeLinear<axis = 0>(x, ss)
+        e = QuantizeLinear<block_size = 2>(x, ss, pp)
+        f = QuantizeLinear(x, ss, few)
+        g = QuantizeLinear(x, none, few)
+        h = mine.QuantizeLinear(x, s, p)
+        m = DequantizeLinear(a, s, p)
+        read = Relu(m)
+        r1 = QuantizeLinear(read, ss, pp)
+        r2 = QuantizeLinear(read, s, n)
+        both = Relu(m)
+        b1 = QuantizeLinear(both, s, n)
+        b2 = Neg(both)
+        given = Relu(m)
+        g1 = QuantizeLinear(given, s, n)
+        by = Relu(m)
+        t = QuantizeLinear(z, by, n)
+        unread = Relu(m)
+        y = Sum(m, b2)
+      })"));
+  const auto model = read_model(path, {});
+  if (!model) FAIL(format_diagnostic(model.error().front()));
+  std::string all;
+  for (const ValueId value : IdRange<ValueId>(0, model->graph.value_count())) {
+    const auto found = op_facts(*model).quantization(model->graph, value);
+    all += std::string(model->graph.value(value).name) + ":";
+    if (!found) all += " unknown";
+    if (found && found->kind != Quantization::Kind::none) {
+      std::ostringstream text;
+      text << ' ' << kQuantizationWays[static_cast<std::size_t>(found->kind)] << ' ' << found->axis
+           << ' ' << dtype_name(found->stored) << (found->is_symmetric() ? " symmetric" : "");
+      for (const double scale : found->scales) text << ' ' << scale;
+      for (const std::int64_t point : found->zero_points) text << ' ' << point;
+      all += text.str();
+    }
+    all += "\n";
+  }
+  CHECK(all == R"(x:
+z: unknown
+s:
+ss:
+p:
+pp:
+few:
+n:
+none:
+i:
+j:
+k:
+a: tensor 1 uint8 0.5 3
+b: unknown
+c: axis 1 int8 0.25 0.5 1 0 0 2
+d: axis 0 uint8 symmetric 0.25 0.5 1 0 0 0
+e: other 1 int8 0.25 0.5 1 0 0 2
+f: unknown
+g: unknown
+h:
+m: tensor 1 uint8 0.5 3
+read: axis 1 int8 0.25 0.5 1 0 0 2
+r1: axis 1 int8 0.25 0.5 1 0 0 2
+r2: tensor 1 int8 symmetric 0.5 0
+both:
+b1: tensor 1 int8 symmetric 0.5 0
+b2:
+given:
+g1: tensor 1 int8 symmetric 0.5 0
+by:
+t: unknown
+unread:
+y:
+)");
+}
+
+TEST_CASE("a state may begin with a size of 0, and so may a mask of it, but nothing else") {
+  const TestFolder folder;
+  const std::string path = folder.with_file("m.onnx", onnx_bytes(R"(
+      <ir_version: 8, opset_import: ["" : 17]>
+      g (float[B,P] mask, float[B,T,4] x, float[B,P,4] past_key)
+        => (float[B,S,4] present_key, float[B,P] m) {
+        present_key = Concat<axis = 1>(past_key, x)
+        m = Relu(mask)
+      })"));
+  const auto fault = [&](std::vector<std::pair<std::string, std::int64_t>> dims) {
+    const auto model = read_model(path, {.dims = std::move(dims), .inputs = {}});
+    return model ? "" : model.error().at(0).message;
+  };
+  CHECK(fault({{"B", 1}, {"P", 0}, {"T", 1}}).empty());
+  CHECK(fault({{"B", 1}, {"P", 1}, {"T", 0}}) ==
+        "there is nothing to run: a size of input \"x\" is 0, and must be 1 or more");
+  CHECK(fault({{"B", 0}, {"P", 1}, {"T", 1}}) ==
+        "there is nothing to run: a size of input \"mask\" is 0, and must be 1 or more");
+}
+
 TEST_CASE("a file that is not a model is refused with what it seems to be") {
   const std::string intro =
       "not a model cleave can read (native graph JSON, ONNX, torch.export, TensorFlow Lite); ";

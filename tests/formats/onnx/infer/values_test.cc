@@ -143,6 +143,32 @@ TEST_CASE("A Loop that may stop early, or grows its values, has unknown dims") {
      d = Identity (c)  w = Concat <axis = 0> (v, v)
    }>)";
   CHECK(shape_made("m = Gather (s, last) y = Loop (m, yes, v)" + grows, weights) == "float32[j]");
+  const auto widens = [](int axis) {
+    return shape_made("m = Gather (s, last) y = Loop (m, yes, v)" + std::string(R"(
+   <body = b (int64 i, bool c, float[a, e, f] v) => (bool d, float[j, k, l] w) {
+     d = Identity (c)  w = Concat <axis = )") +
+                          std::to_string(axis) + "> (v, v)\n}>",
+                      "int64 last = {2}, bool yes = {1}, float[1, 2, 3] v = {1, 2, 3, 4, 5, 6}");
+  };
+  CHECK(widens(0) == "float32[j, 2, 3]");
+  CHECK(widens(1) == "float32[1, k, 3]");
+  CHECK(widens(2) == "float32[1, 2, l]");
+}
+
+TEST_CASE("Whole numbers are divided towards 0, and a quotient that does not exist is unknown") {
+  const auto quotient = [](const std::string& a, const std::string& b) {
+    // 2 3 5 - 2 3 5 + a is a, and not a constant of the file.
+    return made_by(
+        "z = Sub (s, s) f = Slice (z, l, h) t = Add (f, a) q = Div (t, b) n = Neg (q)",
+        "int64[1] l = {0}, int64[1] h = {1}, int64[1] a = {" + a + "}, int64[1] b = {" + b + "}");
+  };
+  CHECK(quotient("7", "-1") == "float32[7]");
+  CHECK(quotient("7", "-2") == "float32[3]");
+  CHECK(quotient("-7", "2") == "float32[3]");
+  CHECK(quotient("-7", "1") == "float32[7]");
+  CHECK(quotient("7", "0") == "float32[?]");
+  CHECK(quotient("-9223372036854775808", "-1") == "float32[?]");
+  CHECK(quotient("-9223372036854775808", "4611686018427387904") == "float32[2]");
 }
 
 TEST_CASE("A Loop that hands a value on has unknown dims, and no rank if it settles late") {

@@ -319,6 +319,162 @@ g (bool c, float[2] x) => (float[2] y) {
   CHECK(captures == "x t ");  // "t" of the other branch
 }
 
+TEST_CASE("Faults of records are told for each node, in bodies and in functions too") {
+  const auto edit = [](onnx::ModelProto& model) {
+    onnx::GraphProto& graph = *model.mutable_graph();
+    graph.mutable_node(1)->clear_op_type();
+    graph.mutable_node(3)->clear_op_type();
+    graph.mutable_node(3)->set_name("nameless");
+    auto* const branch = graph.mutable_node(4)->mutable_attribute(1)->mutable_g();
+    branch->mutable_node(1)->set_domain("far");
+    branch->mutable_node(2)->set_domain("far");
+    branch->mutable_node(2)->clear_op_type();
+    graph.mutable_node(6)->set_domain("near");
+    graph.mutable_initializer(1)->set_dims(0, -3);
+    graph.mutable_initializer(2)->set_dims(0, INT64_MAX);
+    onnx::FunctionProto function;
+    function.set_name("f");
+    function.set_domain("own");
+    auto* const opset = function.add_opset_import();
+    opset->set_domain("own");
+    for (const char* const op : {"g", "", "h"}) {
+      auto* const node = function.add_node();
+      node->set_op_type(op);
+      node->set_domain("own");
+    }
+    *model.add_functions() = function;
+    *model.add_functions() = function;
+    function.set_name("g");
+    function.mutable_node(0)->set_op_type("f");
+    function.mutable_node(2)->set_domain("");
+    *model.add_functions() = function;
+  };
+  CHECK(faults(R"(
+g (bool c, float[2] x) => (float[2] y) <float[1] u = {1}, float[1] v = {1}, float[1, 2] w = {1, 2}> {
+  a = Relu (x)
+  b = Relu (a)
+  d = Relu (b)
+  e = Relu (d)
+  s = If (c) <then_branch = th () => (float[2] p) { p = Relu (e) },
+              else_branch = el () => (float[2] q) { n = Neg (e)  o = Neg (n)  q = Neg (o) }>
+  t = Relu (s)
+  y = Relu (t)
+})",
+               edit) == R"(initializer "v" has a dim of -3
+initializer "w" has more elements than 2^63-1
+node 1 () has no operator
+node "nameless" has no operator
+node 1 (Neg) in a body of node 4 (If) is of domain "far", of which no opset is imported: add it to opset_import
+node 2 () in a body of node 4 (If) has no operator
+node 6 (Relu) is of domain "near", of which no opset is imported: add it to opset_import
+node 1 () of function "f" has no operator
+two functions are called "f" in domain "own"
+node 1 () of function "f" has no operator
+node 1 () of function "g" has no operator
+node 2 (h) of function "g" is of domain "ai.onnx", of which no opset is imported: add it to opset_import
+functions call each other in a cycle: "g" -> "f" -> "g"
+)");
+  const auto many = [](int count) {
+    return faults("g (float[2] x) => (float[2] y) { y = Relu (x) }", [&](onnx::ModelProto& model) {
+      for (int i = 0; i < count; ++i) model.mutable_graph()->add_node();
+    });
+  };
+  CHECK(many(1) == "node 1 () has no operator\n");
+  CHECK(many(20).ends_with("node 19 () has no operator\nnode 20 () has no operator\n"));
+  CHECK(many(22).ends_with("node 19 () has no operator\nnode 20 () has no operator\n"));
+}
+
+TEST_CASE("IR versions that are not known, and data of another size, are warned of") {
+  const auto warnings = [](int ir, const ModelEdit& edit = nullptr) {
+    const Read made =
+        read("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }",
+             [&](onnx::ModelProto& model) {
+               model.set_ir_version(ir);
+               if (ir < 3) model.clear_opset_import();
+               if (edit) edit(model);
+             });
+    std::string text;
+    for (const Diagnostic& one : made.loaded.warnings) text += one.message + "\n";
+    return text;
+  };
+  CHECK(warnings(2) == "");
+  CHECK(warnings(13).empty());
+  CHECK(warnings(14) ==
+        "IR version 14 is newer than cleave knows (13); read as far as it is known\n");
+  const auto with_raw = [](std::initializer_list<std::size_t> sizes) {
+    return [=](onnx::ModelProto& model) {
+      char name = 'a';
+      for (const std::size_t size : sizes) {
+        auto* const tensor = model.mutable_graph()->add_initializer();
+        tensor->set_name(std::string(1, name++));
+        tensor->set_data_type(onnx::TensorProto::FLOAT);
+        tensor->add_dims(3);
+        tensor->set_raw_data(std::string(size, 'r'));
+      }
+    };
+  };
+  CHECK(warnings(8, with_raw({12, 11, 12, 13})) ==
+        "initializer \"b\" has 11 bytes of data where its type and dims need 12\n"
+        "initializer \"d\" has 13 bytes of data where its type and dims need 12\n");
+  CHECK(warnings(8, with_raw({1, 2, 3, 4, 5})) ==
+        "initializer \"a\" has 1 bytes of data where its type and dims need 12\n"
+        "initializer \"b\" has 2 bytes of data where its type and dims need 12\n"
+        "initializer \"c\" has 3 bytes of data where its type and dims need 12\n");
+}
+
+TEST_CASE("The scope of a node is what its exporter noted, else the path in its name") {
+  const auto scopes = [](const std::vector<std::vector<std::string>>& names_and_notes) {
+    std::string nodes = "t0 = Relu (x) ";
+    for (std::size_t i = 1; i < names_and_notes.size(); ++i) {
+      nodes += "t" + std::to_string(i) + " = Relu (t" + std::to_string(i - 1) + ") ";
+    }
+    const Read made = read("g (float[2] x) => (float[2] t" +
+                               std::to_string(names_and_notes.size() - 1) + ") {" + nodes + "}",
+                           [&](onnx::ModelProto& model) {
+                             int at = 0;
+                             for (const auto& one : names_and_notes) {
+                               auto& node = *model.mutable_graph()->mutable_node(at++);
+                               node.set_name(one[0]);
+                               std::string fields;  // metadata_props, newer than the library
+                               for (std::size_t i = 1; i < one.size(); i += 2) {
+                                 onnx::StringStringEntryProto entry;
+                                 entry.set_key(one[i]);
+                                 entry.set_value(one[i + 1]);
+                                 const std::string bytes = entry.SerializeAsString();
+                                 fields += '\x4a';
+                                 fields += static_cast<char>(bytes.size());
+                                 fields += bytes;
+                               }
+                               node.ParseFromString(node.SerializeAsString() + fields);
+                             }
+                           });
+    std::string text;
+    for (const NodeId node : made.loaded.graph.nodes()) {
+      text += std::string(made.loaded.graph.text(made.loaded.graph.node(node).scope)) + "\n";
+    }
+    return text;
+  };
+  const std::string list = "pkg.torch.onnx.name_scopes", path = "namespace";
+  CHECK(
+      scopes({{"plain"},
+              {"/Relu"},
+              {"/encoder//layer.0/Relu"},
+              {"/encoder//layer.0/Relu_1"},
+              {"/encoder/layer.1/Relu"},
+              {"a/b/"},
+              {"/a/r", list, "['', 'enc', 'enc.0', 'relu']"},
+              {"r1", path, ": main.Net/enc: main.Enc/ enc.1 : Linear/x: aten.relu", "k", "v"},
+              {"r2", path, "first: A/x", list, "[\"\", \"second\", \"it's\"]", path, "third: B/x"},
+              {"r3", path, "first: A/x", path, "second: B/x"},
+              {"/a/r4", list, "['only']"},
+              {"/a/r5", list, "['open', 'end', 'x"},
+              {"/a/r6", path, "none"},
+              {"/a/r7", path, "x: X/: Y/z"},
+              {"/a/r8", path, ""}}) ==
+      "\n\nencoder.layer.0\nencoder.layer.0\nencoder.layer.1\na.b\nenc.0\nenc."
+      "1\nsecond\nfirst\n\nopen\n\nx\n\n");
+}
+
 }  // namespace
 
 // Elements of constants: initializers with raw and with typed data, and what Constant nodes make.
@@ -465,6 +621,63 @@ TEST_CASE("elements in typed fields are those in raw data") {
   CHECK(typed(1, 2, [](auto& t) { t.add_float_data(0.5F), t.add_float_data(-1); }) == "0.5 -1");
   CHECK(typed(11, 1, [](auto& t) { t.add_double_data(0.25); }) == "0.25");
   CHECK(typed(7, 3, [](auto& t) { t.add_int64_data(-5); }) == "none");
+}
+
+TEST_CASE("raw data counts where a tensor has typed data too, and tensors may have no elements") {
+  CHECK(elements_of(7, {1}, {}, [](auto& t) {
+          t.set_raw_data(raw_of<std::int64_t>({5}));
+          t.add_int64_data(6);
+        }) == "5");
+  for (const int dtype : {1, 2, 7, 9, 10, 11, 16}) CHECK(elements_of(dtype, {3, 0}, "").empty());
+}
+
+// The elements of what a Constant with these attributes makes.
+std::string elements_made(const std::function<void(onnx::NodeProto&)>& edit) {
+  const Read made =
+      read("g (float[2] x) => (float[2] y) { c = Constant <value_int = 1> () y = Use (x, c) }",
+           [&](onnx::ModelProto& model) {
+             auto* const node = model.mutable_graph()->mutable_node(0);
+             node->clear_attribute();
+             edit(*node);
+           });
+  const Graph& graph = made.loaded.graph;
+  const ValueId value = graph.parameters()[0];
+  const auto elements = onnx_constant_elements(*made.loaded.model, graph, value);
+  if (!elements) return "none";
+  std::ostringstream text;
+  for (const Literal& one : *elements) std::visit([&](const auto& it) { text << it << ' '; }, one);
+  return text.str();
+}
+
+TEST_CASE("a Constant's elements are those of its one attribute of numbers, of up to 65,536") {
+  const auto add = [](onnx::NodeProto& node, const std::string& name, auto type) {
+    auto* const attribute = node.add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(type);
+    return attribute;
+  };
+  const auto ints = [&](int count) {
+    return elements_made([&](onnx::NodeProto& node) {
+      auto* const attribute = add(node, "value_ints", onnx::AttributeProto::INTS);
+      for (int i = 0; i < count; ++i) attribute->add_ints(7);
+    });
+  };
+  CHECK(ints(0) == "none");
+  CHECK(ints(1) == "7 ");
+  CHECK(ints(65'536).size() == 2 * 65'536);
+  CHECK(ints(65'537) == "none");
+  CHECK(elements_made([&](auto& node) {
+          auto* const attribute = add(node, "value_floats", onnx::AttributeProto::FLOATS);
+          attribute->add_floats(0.5);
+          attribute->add_floats(-2);
+        }) == "0.5 -2 ");
+  CHECK(elements_made([&](auto& node) {
+          add(node, "value_string", onnx::AttributeProto::STRING)->set_s("7");
+        }) == "none");
+  CHECK(elements_made([&](auto& node) {
+          add(node, "value_int", onnx::AttributeProto::INT)->set_i(7);
+          add(node, "value_float", onnx::AttributeProto::FLOAT)->set_f(7);
+        }) == "none");
 }
 
 TEST_CASE("constants of up to 65,536 elements are read") {

@@ -286,6 +286,256 @@ TEST_CASE("The same split is written as the same bytes") {
   }
 }
 
+// ---- whole models ----
+
+std::string type_of(const onnx::ValueInfoProto& info) {
+  std::string text = info.name() + ":" + std::to_string(info.type().tensor_type().elem_type());
+  for (const auto& dim : info.type().tensor_type().shape().dim()) {
+    text += "," + (dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param());
+  }
+  return text + " ";
+}
+
+template <class Items>
+std::string opsets_of(const Items& items) {
+  std::string text;
+  for (const auto& item : items) text += item.domain() + ":" + std::to_string(item.version()) + " ";
+  return text;
+}
+
+template <class Nodes>
+std::string lines_of(const Nodes& nodes) {
+  std::string text;
+  for (const auto& node : nodes) {
+    text += "  " + node.name() + " = " + node.domain() + "." + node.op_type() + "(";
+    for (const auto& input : node.input()) text += input + " ";
+    text += ") ->";
+    for (const auto& output : node.output()) text += " " + output;
+    text += "\n";
+  }
+  return text;
+}
+
+// All that a model says, apart from attributes and where its weights are.
+std::string whole(const onnx::ModelProto& model) {
+  const onnx::GraphProto& graph = model.graph();
+  std::string text = "ir " + std::to_string(model.ir_version()) + " by " + model.producer_name() +
+                     " opsets " + opsets_of(model.opset_import()) + "\n" + graph.name() + " " +
+                     graph.doc_string() + "\nin ";
+  for (const auto& input : graph.input()) text += type_of(input);
+  text += "\nout ";
+  for (const auto& output : graph.output()) text += type_of(output);
+  text += "\nwithin ";
+  for (const auto& info : graph.value_info()) text += type_of(info);
+  text += "\nweights " + names_of(graph.initializer()) + "\nannotated ";
+  for (const auto& one : graph.quantization_annotation()) text += one.tensor_name() + " ";
+  text += "\n" + lines_of(graph.node());
+  for (const auto& function : model.functions()) {
+    text += function.domain() + "." + function.name() + "(";
+    for (const auto& input : function.input()) text += input + " ";
+    text += ") ->";
+    for (const auto& output : function.output()) text += " " + output;
+    text += " opsets " + opsets_of(function.opset_import()) + "\n" + lines_of(function.node());
+  }
+  for (const auto& entry : model.metadata_props()) {
+    text += entry.key() + "=" + entry.value() + "\n";
+  }
+  for (std::size_t at = 0; (at = text.find(" \n", at)) != text.npos;) text.erase(at, 1);
+  return text;
+}
+
+TEST_CASE("parts and root of a model with everything have what they need, and no more") {
+  const std::string text = R"(
+<ir_version: 8, opset_import: ["" : 17, "local" : 2, "cleave" : 3], producer_name: "maker">
+g (float[N, 4] x, float[4] free) => (float[N, 4] y, float[N, 4] x, float[4] k, float[4] w)
+<float[4] w = {1, 2, 3, 4}, float[4] free = {1, 1, 1, 1}, float[4] only = {5, 6, 7, 8},
+ float scale = {0.5}, float other = {0.25}> {
+  k = Neg (w)
+  unused = Abs (w)
+  a = local.outer (x, k)
+  b = Add (a, w)
+  c = Relu (b)
+  d0 = Add (c, k)
+  q = Constant <value = float[4] {1, 1, 2, 2}> ()
+  d1 = Add (d0, q)
+  d = Sub (d1, sparse)
+  f = Mul (d, free)
+  h = Relu (f)
+  dead = Neg (h)
+  inner = Relu (h)
+  y = Mul (h, only)
+}
+<domain: "local", opset_import: ["" : 17]> inner (p) => (q) { q = Neg (p) }
+<domain: "local", opset_import: ["" : 16, "local" : 2]> outer (p, r) => (q) { t = inner (p)  q = Add (t, r) }
+<domain: "local", opset_import: ["" : 17]> spare (p) => (q) { q = Abs (p) })";
+  const std::string bytes = onnx_bytes(text, [](onnx::ModelProto& model) {
+    onnx::GraphProto& graph = *model.mutable_graph();
+    graph.set_doc_string("what it does");
+    for (auto& function : *model.mutable_functions()) {
+      if (function.name() == "outer") function.mutable_node(0)->set_domain("local");
+    }
+    onnx::NodeProto sparse;
+    sparse.set_op_type("Constant");
+    sparse.set_name("_run_on_acc_1");
+    sparse.add_output("sparse");
+    auto* const attribute = sparse.add_attribute();
+    attribute->set_name("sparse_value");
+    attribute->set_type(onnx::AttributeProto::SPARSE_TENSOR);
+    auto* const value = attribute->mutable_sparse_tensor();
+    value->add_dims(4);
+    value->mutable_values()->set_data_type(onnx::TensorProto::FLOAT);
+    value->mutable_values()->add_dims(1);
+    value->mutable_values()->add_float_data(2);
+    value->mutable_indices()->set_data_type(onnx::TensorProto::INT64);
+    value->mutable_indices()->add_dims(1);
+    value->mutable_indices()->add_int64_data(1);
+    *graph.add_node() = sparse;
+    for (const char* const name : {"a", "c", "f", "y"}) {
+      auto& info = *graph.add_value_info();
+      info = graph.output(0);
+      info.set_name(name);
+    }
+    const char* const scales[] = {"scale", "other"};
+    const char* const tensors[] = {"c", "a"};
+    for (int i = 0; i < 2; ++i) {
+      auto& annotation = *graph.add_quantization_annotation();
+      annotation.set_tensor_name(tensors[i]);
+      auto& entry = *annotation.add_quant_parameter_tensor_names();
+      entry.set_key("SCALE_TENSOR");
+      entry.set_value(scales[i]);
+    }
+    auto& entry = *model.add_metadata_props();
+    entry.set_key("of");
+    entry.set_value("the model");
+  });
+  const Written written(bytes, "Relu\nMul\n");
+  std::string all;
+  for (const char* const name : {"root", "_run_on_cpu_0", "_run_on_acc_1", "_run_on_cpu_2",
+                                 "_run_on_acc_3", "_run_on_cpu_4"}) {
+    all += whole(written.model(std::string(name) + ".onnx")) + "\n";
+  }
+  for (const std::string& note : written.notes) all += note + "\n";
+  CHECK(all == R"(ir 8 by maker opsets :17 local:2 cleave:3 cleave2:1
+g what it does
+in x:1,N,4 free:1,4
+out y:1,N,4 x:1,N,4 k:1,4 w:1,4
+within c:1,N,4
+weights w free scale
+annotated c
+   = .Neg(w ) -> k
+  _run_on_acc_1 = .Constant() -> sparse
+  _run_on_cpu_0 = cleave2._run_on_cpu_0(x ) -> b
+  _run_on_acc_1_call = cleave2._run_on_acc_1(b ) -> c
+  _run_on_cpu_2 = cleave2._run_on_cpu_2(c sparse ) -> d
+  _run_on_acc_3 = cleave2._run_on_acc_3(d free ) -> h y
+cleave2._run_on_cpu_0(x ) -> b opsets :17 local:2 cleave:3
+   = .Constant() -> w
+   = .Neg(w ) -> k
+   = local.outer(x k ) -> a
+   = .Add(a w ) -> b
+cleave2._run_on_acc_1(b ) -> c opsets :17 local:2 cleave:3
+   = .Relu(b ) -> c
+cleave2._run_on_cpu_2(c sparse ) -> d opsets :17 local:2 cleave:3
+   = .Constant() -> w
+   = .Neg(w ) -> k
+   = .Constant() -> q
+   = .Add(c k ) -> d0
+   = .Add(d0 q ) -> d1
+   = .Sub(d1 sparse ) -> d
+cleave2._run_on_acc_3(d free ) -> h y opsets :17 local:2 cleave:3
+   = .Constant() -> only
+   = .Mul(d free ) -> f
+   = .Relu(f ) -> h
+   = .Relu(h ) -> inner
+   = .Mul(h only ) -> y
+local.inner(p ) -> q opsets :17
+   = .Neg(p ) -> q
+local.outer(p r ) -> q opsets :16 local:2
+   = local.inner(p ) -> t
+   = .Add(t r ) -> q
+local.spare(p ) -> q opsets :17
+   = .Abs(p ) -> q
+of=the model
+
+ir 8 by maker opsets :17 local:2 cleave:3
+_run_on_cpu_0
+in x:1,N,4
+out b:1,N,4
+within k:1,4 a:1,N,4
+weights w other
+annotated a
+   = .Neg(w ) -> k
+   = local.outer(x k ) -> a
+   = .Add(a w ) -> b
+local.inner(p ) -> q opsets :17
+   = .Neg(p ) -> q
+local.outer(p r ) -> q opsets :16 local:2
+   = local.inner(p ) -> t
+   = .Add(t r ) -> q
+cleave.partition=_run_on_cpu_0
+cleave.device=cpu
+of=the model
+
+ir 8 by maker opsets :17 local:2 cleave:3
+_run_on_acc_1
+in b:1,N,4
+out c:1,N,4
+within
+weights scale
+annotated c
+   = .Relu(b ) -> c
+cleave.partition=_run_on_acc_1
+cleave.device=acc
+of=the model
+
+ir 8 by maker opsets :17 local:2 cleave:3
+_run_on_cpu_2
+in c:1,N,4
+out d:1,N,4
+within k:1,4
+weights w scale
+annotated c
+   = .Neg(w ) -> k
+   = .Constant() -> q
+  _run_on_acc_1 = .Constant() -> sparse
+   = .Add(c k ) -> d0
+   = .Add(d0 q ) -> d1
+   = .Sub(d1 sparse ) -> d
+cleave.partition=_run_on_cpu_2
+cleave.device=cpu
+of=the model
+
+ir 8 by maker opsets :17 local:2 cleave:3
+_run_on_acc_3
+in d:1,N,4
+out h:1,N,4 y:1,N,4
+within f:1,N,4
+weights free only
+annotated
+   = .Mul(d free ) -> f
+   = .Relu(f ) -> h
+   = .Relu(h ) -> inner
+   = .Mul(h only ) -> y
+cleave.partition=_run_on_acc_3
+cleave.device=acc
+of=the model
+
+ir 8 by maker opsets :17 local:2 cleave:3
+_run_on_cpu_4
+in h:1,N,4
+out dead:1,N,4
+within
+weights
+annotated
+   = .Neg(h ) -> dead
+cleave.partition=_run_on_cpu_4
+cleave.device=cpu
+of=the model
+
+part "_run_on_cpu_4" has no outputs: it is not in root.onnx, and its own file gives "dead"
+)");
+}
+
 }  // namespace
 
 }  // namespace cleave
