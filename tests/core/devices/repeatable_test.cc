@@ -173,14 +173,17 @@ TEST_CASE("placements of phases that hand over to each other are those recorded"
       .units = 10, .targets = 3, .most_launch_cost = 4, .has_links = true, .has_weights = true};
   const RandomDevices state = {.units = 10, .targets = 2, .most_launch_cost = 2, .has_state = true};
   const Traits full = {.host_launch_cost = 1.5, .stays_together = true};
-  CHECK(answers_of_phases(one, 2) == "");
-  CHECK(answers_of_phases(one, 3, full) == "");
-  CHECK(answers_of_phases(off, 2, full) == "");
-  CHECK(answers_of_phases(three, 2) == "");
-  CHECK(answers_of_phases(three, 3, {.host_launch_cost = 1.5}) == "");
-  CHECK(answers_of_phases(three, 2, {.memory = 20, .most_parts = 2}) == "");
-  CHECK(answers_of_phases(state, 2) == "");
-  CHECK(answers_of_phases(state, 3, {.host_launch_cost = 1.5}) == "");
+  CHECK(answers_of_phases(one, 2) == "4174 bound 4024.56 parts 43 0c18a86c");
+  CHECK(answers_of_phases(one, 3, full) == "6417.94 bound 6114.12 parts 50 6e3f711d");
+  CHECK(answers_of_phases(off, 2, full) == "4193.31 bound 3747 parts 32 72636dcb");
+  CHECK(answers_of_phases(three, 2) == "1913.62 bound 1348.97 parts 33 0fb9b0c0");
+  CHECK(answers_of_phases(three, 3, {.host_launch_cost = 1.5}) ==
+        "3618.75 bound 2498.72 parts 52 792a3f96");
+  CHECK(answers_of_phases(three, 2, {.memory = 20, .most_parts = 2}) ==
+        "2394.5 bound 1348.97 parts 48 4844f7e6");
+  CHECK(answers_of_phases(state, 2) == "2339.62 bound 1960.97 parts 34 c65e2efe");
+  CHECK(answers_of_phases(state, 3, {.host_launch_cost = 1.5}) ==
+        "3723.75 bound 3140.47 parts 53 10b69fa6");
 }
 
 }  // namespace
