@@ -105,6 +105,87 @@ TEST_CASE("placements on several devices that are all tried are those recorded")
         "436.188 bound 436.188 parts 24 beyond limits 0 57fad458");
 }
 
+// What a problem has besides units, targets and values.
+struct Traits {
+  double host_launch_cost = 0;
+  bool stays_together = false;  // every fifth unit stays with the one before it
+  std::optional<std::uint64_t> memory = {};
+  std::size_t most_parts = 1000;
+};
+
+DeviceProblem problem_of(const RandomDevices& wish, const Traits& traits) {
+  DeviceProblem problem = random_devices(wish);
+  round_costs(problem);
+  problem.host_launch_cost = traits.host_launch_cost;
+  for (std::uint32_t unit = 0; traits.stays_together && unit < problem.unit_count(); ++unit) {
+    const bool stays = unit % 5 == 4;
+    problem.stays_with.push_back(stays ? unit - 1 : unit);
+    for (DeviceIndex device = 0; stays && device <= problem.host(); ++device) {
+      const double other = problem.cost(unit - 1, device);
+      problem.unit_costs[unit * problem.device_count() + device] = other < 0 ? other : other + 1;
+    }
+  }
+  for (DeviceTarget& target : problem.targets) {
+    target.memory = traits.memory;
+    target.most_parts = traits.most_parts;
+  }
+  return problem;
+}
+
+// The same of some phases of 6 problems, of which each hands over to the next.
+std::string answers_of_phases(RandomDevices wish, std::size_t phases, const Traits& traits = {}) {
+  double total = 0, bound = 0, parts = 0;
+  Digest devices;
+  for (std::uint32_t seed = 0; seed < 6; ++seed) {
+    PhasesProblem problem;
+    for (std::uint32_t p = 0; p < phases; ++p) {
+      wish.seed = seed * 10 + p;
+      problem.phases.push_back(problem_of(wish, traits));
+      problem.phases.back().targets = problem.phases.front().targets;
+      problem.phases.back().links = problem.phases.front().links;
+      problem.runs.push_back(1U << (seed + 3 * p) % 4);
+      for (std::uint32_t unit = seed % 3; p > 0 && unit < wish.units; unit += 3) {
+        problem.handovers.push_back({.from_phase = p - 1,
+                                     .from_unit = (unit * 5 + seed) % std::uint32_t(wish.units),
+                                     .to_phase = p,
+                                     .to_unit = unit,
+                                     .bytes = 1.0 + unit % 4});
+      }
+    }
+    const PhasesPlacement found = find_phases_placement(problem, kLittle);
+    total += found.total;
+    bound += found.bound;
+    for (const DevicePlacement& phase : found.phases) {
+      parts += static_cast<double>(phase.rounds.count());
+      devices.add_all(phase.devices);
+      devices.add(phase.first);
+    }
+  }
+  return six_digits(total) + " bound " + six_digits(bound) + " parts " + six_digits(parts) + " " +
+         devices.text();
+}
+
+TEST_CASE("placements of phases that hand over to each other are those recorded") {
+  const RandomDevices one = {.units = 12, .targets = 1, .most_launch_cost = 4};
+  const RandomDevices off = {
+      .units = 12, .targets = 1, .most_launch_cost = 2, .residency = Residency::off};
+  const RandomDevices three = {
+      .units = 10, .targets = 3, .most_launch_cost = 4, .has_links = true, .has_weights = true};
+  const RandomDevices state = {.units = 10, .targets = 2, .most_launch_cost = 2, .has_state = true};
+  const Traits full = {.host_launch_cost = 1.5, .stays_together = true};
+  CHECK(answers_of_phases(one, 2) == "4174 bound 4024.56 parts 43 0c18a86c");
+  CHECK(answers_of_phases(one, 3, full) == "6417.94 bound 6114.12 parts 50 6e3f711d");
+  CHECK(answers_of_phases(off, 2, full) == "4193.31 bound 3747 parts 32 72636dcb");
+  CHECK(answers_of_phases(three, 2) == "1913.62 bound 1348.97 parts 33 0fb9b0c0");
+  CHECK(answers_of_phases(three, 3, {.host_launch_cost = 1.5}) ==
+        "3618.75 bound 2498.72 parts 52 792a3f96");
+  CHECK(answers_of_phases(three, 2, {.memory = 20, .most_parts = 2}) ==
+        "2394.5 bound 1348.97 parts 48 4844f7e6");
+  CHECK(answers_of_phases(state, 2) == "2339.62 bound 1960.97 parts 34 c65e2efe");
+  CHECK(answers_of_phases(state, 3, {.host_launch_cost = 1.5}) ==
+        "3723.75 bound 3140.47 parts 53 10b69fa6");
+}
+
 }  // namespace
 
 }  // namespace cleave

@@ -136,6 +136,113 @@ TEST_CASE("orders longer than their blocks are cut as recorded") {
   CHECK(cut_text({.items = 25000, .reach = 3, .devices = 200}) == "632.25 207441a1");
 }
 
+// ---- whole runs ----
+
+struct Run {
+  CommModel comm = CommModel::serial;
+  bool in_order = false, is_exact = false, has_targets = false, has_shared = false;
+  std::uint32_t colours = 0;  // every fourth item has one of these
+  double target = kUnlimited;
+};
+
+BalanceProblem with_all_of(BalanceProblem problem, const Run& run) {
+  const auto count = static_cast<std::uint32_t>(problem.items.size());
+  problem.devices_in_order = run.in_order;
+  for (BalanceItem& item : problem.items) item.host_time /= 16;  // else the host decides alone
+  for (std::uint32_t i = 0; run.colours > 0 && i < count; i += 4) {
+    problem.items[i].colour = i * run.colours / count;
+  }
+  for (std::uint32_t i = 0; run.has_shared && i + 7 < count; i += 5) {
+    problem.shared_bytes.push_back(2.0 + i % 3);
+    for (const std::uint32_t user : {i, i + 3, i + 7}) problem.shared_users.add(user);
+    problem.shared_users.end_list();
+  }
+  if (!run.has_targets) return problem;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const double time = problem.items[i].time;
+    const double first = i % 7 == 3 ? -1 : 2 * time, second = i % 5 == 2 ? -1 : time + i % 4;
+    problem.target_times.insert(problem.target_times.end(), {first, second});
+    problem.items[i].runs_on_accelerator = first >= 0 || second >= 0;
+    problem.items[i].time = first < 0 || (second >= 0 && second < first) ? second : first;
+    if (!problem.items[i].runs_on_accelerator) problem.items[i].time = 0;
+  }
+  problem.devices[1].target = 1;
+  return problem;
+}
+
+std::string run_text(const Kind& kind, const Run& run) {
+  const BalanceProblem problem = with_all_of(random_problem(4, kind), run);
+  BalanceOptions options{
+      .comm = run.comm, .exact_stages = run.is_exact, .target = run.target, .effort = Effort::low};
+  const auto result = balance_stages(problem, options);
+  if (!result) {
+    std::string text = result.error().message;
+    for (const std::string& note : result.error().notes) text += "; " + note;
+    return text;
+  }
+  std::string text = number(result->objective) + " " + digest(result->stage_of) + " bound " +
+                     number(result->bound) + " " + result->certificate + " enough " +
+                     std::to_string(result->enough_stages);
+  for (const BalanceStage& stage : result->stages) {
+    text += " | " + std::to_string(stage.device) + ": " + number(stage.compute) + " " +
+            number(stage.in) + " " + number(stage.out) + " " + number(stage.load) + " " +
+            number(stage.parameter_bytes) + " " + number(stage.activation_bytes);
+  }
+  for (const std::string& note : result->notes) text += "; " + note;
+  return text;
+}
+
+TEST_CASE("whole runs with each model of transfers give the stages recorded") {
+  constexpr Kind kShort = {.items = 30, .reach = 4, .memory = 60, .devices = 3};
+  CHECK(run_text(kShort, {.comm = CommModel::serial, .has_shared = true}) ==
+        "53 9a1815ab bound 53 ideals enough 3 | 0: 51 0 0.75 51.75 29 5 | 0: 51 0.75 1.25 53 30 15 "
+        "| 0: 50 1.25 0 51.25 25 10");
+  CHECK(run_text(kShort, {.comm = CommModel::overlap, .has_shared = true}) ==
+        "51 9a1815ab bound 51 ideals enough 3 | 0: 51 0 0.75 51 29 5 | 0: 51 0.75 1.25 51 30 15 | "
+        "0: 50 1.25 0 50 25 10");
+  CHECK(run_text(kShort, {.comm = CommModel::duplex, .colours = 2}) ==
+        "65 2207c751 bound 65 path-mincut enough 3 | 0: 64 0 6.5 64 23 12 | 0: 65 3.25 1 65 29 16 "
+        "| 0: 23 5.75 0 23 8 12");
+  CHECK(run_text(kShort, {.comm = CommModel::none, .is_exact = true}) ==
+        "51 3c187e86 bound 51 ideals enough 3 | 0: 50 0 5.75 50 20 10 | 0: 51 5.75 4.25 51 19 16 | "
+        "0: 51 4.25 0 51 21 12");
+  CHECK(run_text(kMixed, {.comm = CommModel::overlap, .has_shared = true, .colours = 3}) ==
+        "40.5 1dcdd9a0 bound 40.5 ideals enough 4 | 0: 18 0 2.5 18 9 6 | 0: 19 0 2.75 19 8 5 | 2: "
+        "40.5 0 0 40.5 78 21 | 1: 19.5 1.875 0 19.5 28 17");
+  CHECK(run_text(kMixed, {.comm = CommModel::duplex, .in_order = true}) ==
+        "42 94e0c79c bound 42 ideals enough 4 | 0: 17 0 3.25 17 8 4 | 0: 17 0 1.75 17 7 4 | 1: 18 "
+        "1.25 2.75 18 11 14 | 2: 42 0 0 42 69 27");
+  CHECK(run_text(kMixed, {.in_order = true, .is_exact = true}) ==
+        "42 496b1fb3 bound 42 ideals enough 4 | 0: 17 0 2.5 19.5 4 7 | 0: 18 0 1.5 19.5 10 7 | 1: "
+        "17.5 0 2.375 19.875 12 6 | 2: 42 0 0 42 69 27");
+}
+
+TEST_CASE("whole runs on several targets, or for a target time, give the stages recorded") {
+  constexpr Kind kTwo = {.items = 24, .reach = 3, .devices = 1, .is_mixed = true};
+  CHECK(run_text(kTwo, {.in_order = true, .has_targets = true}) ==
+        "22 d20160f4 bound 22 ideals enough 3 | 0: 20 0 2 22 4 5 | 1: 16.5 0.5 0.75 17.75 8 13 | "
+        "2: 21.75 0 0 21.75 38 23");
+  CHECK(run_text(kTwo, {.comm = CommModel::duplex, .has_targets = true, .colours = 2}) ==
+        "25.25 669bffb5 bound 25.25 ideals enough 3 | 1: 9 0 1.5 9 3 7 | 2: 25.25 0 0 25.25 43 18 "
+        "| 0: 16 2.25 0 16 4 4");
+  CHECK(
+      run_text(
+          kTwo,
+          {.comm = CommModel::overlap, .in_order = true, .is_exact = true, .has_targets = true}) ==
+      "21 1a3740e4 bound 21 ideals enough 3 | 0: 20 0 2 20 4 5 | 1: 19 1 1.25 19 9 16 | 2: 21 0 0 "
+      "21 37 22");
+  constexpr Kind kMany = {.items = 30, .reach = 4, .devices = 8};
+  CHECK(run_text(kMany, {.target = 60}) ==
+        "53 9a1815ab bound 53 ideals enough 3 | 0: 51 0 0.75 51.75 20 5 | 0: 51 0.75 1.25 53 21 15 "
+        "| 0: 50 1.25 0 51.25 19 10; proved: fewer stages cannot reach the target");
+  CHECK(run_text(kMany, {.comm = CommModel::overlap, .target = 60}) ==
+        "51 9a1815ab bound 51 ideals enough 3 | 0: 51 0 0.75 51 20 5 | 0: 51 0.75 1.25 51 21 15 | "
+        "0: 50 1.25 0 50 19 10; proved: fewer stages cannot reach the target");
+  CHECK(run_text(kMany, {.target = 5}) ==
+        "no assignment to 8 devices takes 5 or less; the best found takes 23.5, no assignment less "
+        "than 23.5");
+}
+
 }  // namespace
 
 }  // namespace cleave::balance

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/catch2.h"
+#include "tests/core/digest.h"
 #include "tests/core/graph/graph_text.h"
 
 namespace cleave {
@@ -295,6 +296,72 @@ TEST_CASE(
   // The first pass of stage 1 begins at 1.5; it computes for 9, and stage 0 ends 2.5 later.
   CHECK(gpipe->makespan == Approx(1.5 + 9 + 2.5));
   CHECK(gpipe->bubble == Approx(1 - 18 / (2 * 13.0)));
+}
+
+// A line a rank: each work with when it begins and ends.
+std::string times_text(ScheduleKind kind, const ScheduleInput& input) {
+  constexpr std::string_view kLetters = "FBIW";  // by WorkKind
+  const Schedule schedule = made(kind, input);
+  std::string text;
+  for (const auto& works : schedule.ranks) {
+    for (const Work& work : works) {
+      text += std::to_string(work.stage) + kLetters[static_cast<std::size_t>(work.kind)] +
+              std::to_string(work.microbatch) + " " + six_digits(work.begin) + "-" +
+              six_digits(work.end) + " ";
+    }
+    text.back() = '\n';
+  }
+  return text + six_digits(schedule.makespan) + " " + six_digits(schedule.bubble);
+}
+
+ScheduleInput uneven(std::uint32_t ranks, std::uint32_t microbatches) {
+  return {.stages = {{1, 2, 0.5, 100.0, 10.0},
+                     {2, 3, 0.25, 40.0, 4.0},
+                     {1, 4, 1, 20.0, 6.0},
+                     {3, 5, 8, 10.0, 2.0}},
+          .ranks = ranks,
+          .microbatches = microbatches};
+}
+
+TEST_CASE("Works of uneven stages wait for transfers between ranks, and for none on one rank") {
+  CHECK(times_text(ScheduleKind::gpipe, uneven(1, 1)) ==
+        "0F0 0-1 1F0 1-3 2F0 3-4 3F0 4-7 3B0 7-12 2B0 12-16 1B0 16-19 0B0 19-21\n"
+        "21 0");
+  CHECK(times_text(ScheduleKind::gpipe, uneven(2, 2)) ==
+        "0F0 0-1 0F1 1-2 2F0 3.75-4.75 2F1 5.75-6.75 2B0 17.75-21.75 2B1 22.75-26.75 0B0 "
+        "26.75-28.75 0B1 30.5-32.5\n"
+        "1F0 1.5-3.5 1F1 3.5-5.5 3F0 5.75-8.75 3F1 8.75-11.75 3B0 11.75-16.75 3B1 16.75-21.75 1B0 "
+        "22-25 1B1 27-30\n"
+        "32.5 0.353846");
+  CHECK(times_text(ScheduleKind::interleaved, uneven(2, 4)) ==
+        "0F0 0-1 0F1 1-2 2F0 3.75-4.75 2F1 5.75-6.75 0F2 6.75-7.75 2B0 14.75-18.75 0F3 18.75-19.75 "
+        "2B1 22.75-26.75 2F2 26.75-27.75 0B0 27.75-29.75 2F3 29.75-30.75 0B1 32.25-34.25 2B2 "
+        "40.75-44.75 2B3 48.75-52.75 0B2 52.75-54.75 0B3 56.5-58.5\n"
+        "1F0 1.5-3.5 1F1 3.5-5.5 3F0 5.75-8.75 3B0 8.75-13.75 3F1 13.75-16.75 3B1 16.75-21.75 1F2 "
+        "21.75-23.75 1B0 23.75-26.75 1F3 26.75-28.75 1B1 28.75-31.75 3F2 31.75-34.75 3B2 "
+        "34.75-39.75 3F3 39.75-42.75 3B3 42.75-47.75 1B2 47.75-50.75 1B3 53-56\n"
+        "58.5 0.282051");
+  CHECK(times_text(ScheduleKind::one_f_one_b, uneven(4, 3)) ==
+        "0F0 0-1 0F1 1-2 0F2 2-3 0B0 22.5-24.5 0B1 30.5-32.5 0B2 38.5-40.5\n"
+        "1F0 1.5-3.5 1F1 3.5-5.5 1F2 5.5-7.5 1B0 19-22 1B1 27-30 1B2 35-38\n"
+        "2F0 3.75-4.75 2F1 5.75-6.75 2B0 14.75-18.75 2F2 18.75-19.75 2B1 22.75-26.75 2B2 "
+        "30.75-34.75\n"
+        "3F0 5.75-8.75 3B0 8.75-13.75 3F1 13.75-16.75 3B1 16.75-21.75 3F2 21.75-24.75 3B2 "
+        "24.75-29.75\n"
+        "40.5 0.611111");
+  CHECK(times_text(ScheduleKind::zero_bubble, uneven(4, 3)) ==
+        "0F0 0-1 0F1 1-2 0F2 2-3 0I0 16.5-17.5 0W0 17.5-18.5 0I1 22-23 0W1 23-24 0I2 27.5-28.5 0W2 "
+        "28.5-29.5\n"
+        "1F0 1.5-3.5 1F1 3.5-5.5 1F2 5.5-7.5 1I0 14.5-16 1W0 16-17.5 1I1 20-21.5 1W1 21.5-23 1I2 "
+        "25.5-27 1W2 27-28.5\n"
+        "2F0 3.75-4.75 2F1 5.75-6.75 2I0 12.25-14.25 2F2 14.25-15.25 2W0 15.25-17.25 2I1 "
+        "17.75-19.75 2W1 19.75-21.75 2I2 23.25-25.25 2W2 25.25-27.25\n"
+        "3F0 5.75-8.75 3I0 8.75-11.25 3F1 11.25-14.25 3I1 14.25-16.75 3F2 16.75-19.75 3I2 "
+        "19.75-22.25 3W0 22.25-24.75 3W1 24.75-27.25 3W2 27.25-29.75\n"
+        "29.75 0.470588");
+  CHECK(made(ScheduleKind::gpipe, uneven(2, 2)).peak_bytes == Bytes{152, 62});
+  CHECK(made(ScheduleKind::interleaved, uneven(2, 4)).peak_bytes == Bytes{166, 62});
+  CHECK(made(ScheduleKind::zero_bubble, uneven(4, 3)).peak_bytes == Bytes{130, 52, 38, 16});
 }
 
 }  // namespace
