@@ -514,3 +514,21 @@ TEST_CASE("a large request and what a worker says on standard error pass at the 
   CHECK(worker.call(request).text == "{\"size\": 300000}");
   CHECK(worker.call("{}").text == "{\"size\": 2}");
 }
+
+TEST_CASE("a worker that hangs may tidy up, and one that ends by itself is not interrupted") {
+  ChildCommand command = shell(
+      "echo '{\"ready\": \"w\"}'; trap 'echo tidied >&2; exit 3' TERM; while :; do sleep 0.05; "
+      "done");
+  command.timeout_seconds = 0.5;
+  const WorkerAnswer hung = Worker({.command = command, .start_timeout_seconds = 30}).call("{}");
+  CHECK(hung.kind == WorkerAnswer::Kind::timed_out);
+  CHECK(hung.text.ends_with("tidied\n"));
+  CHECK((hung.code == 3 && !hung.is_signal));
+  Worker ends({.command = shell("echo '{\"ready\": \"w\"}'; exec 1>&-; sleep 0.1; echo done >&2; "
+                                "exit 7"),
+               .start_timeout_seconds = 30});
+  const WorkerAnswer ended = ends.call("{}");
+  CHECK(ended.kind == WorkerAnswer::Kind::died);
+  CHECK(ended.text == "done\n");
+  CHECK((ended.code == 7 && !ended.is_signal));
+}

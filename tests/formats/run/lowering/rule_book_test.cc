@@ -141,6 +141,113 @@ TEST_CASE("A rule that is made of one case is known to be weak, and one of three
   CHECK((findings[4].cases == 1 && findings[4].is_weak));
 }
 
+// All that a round teaches: the rules, then of each finding its rule.
+std::string learned_text(RuleBook& book, std::vector<LowerFinding>& findings, std::size_t round) {
+  std::string text;
+  for (const Rule& rule : book.learn(findings, round)) {
+    text += rule.op + (rule.node_name.empty() ? "" : " named " + rule.node_name);
+    for (const Condition& condition : rule.conditions) text += " " + condition.relation.text;
+    text += ": " + rule.why + "\n";
+  }
+  for (const LowerFinding& found : findings) {
+    text += found.part + ": " + found.rule + ", " + std::to_string(found.cases) +
+            (found.is_weak ? ", weak\n" : "\n");
+  }
+  return text;
+}
+
+TEST_CASE("the least limit of each kind that a backend's messages state is one rule for all ops") {
+  Case made;
+  const auto limited = [](std::size_t backend, SizeOf of, std::uint64_t most) {
+    LowerFinding found = finding_of(backend, FindingKind::size, {});
+    found.part = std::to_string(backend) + " " + std::to_string(most);
+    found.finding.limit = {.of = of, .most = most, .refused = 9000, .is_said = most > 500};
+    return found;
+  };
+  std::vector<LowerFinding> findings = {
+      limited(1, SizeOf::tensor_bytes, 100),   limited(0, SizeOf::nodes, 2),
+      limited(0, SizeOf::tensor_bytes, 4096),  limited(0, SizeOf::tensor_bytes, 512),
+      limited(0, SizeOf::tensor_bytes, 1024),  limited(0, SizeOf::axis_elements, 64),
+      limited(0, SizeOf::activation_bytes, 8), limited(1, SizeOf::axis_elements, 32)};
+  findings[3].finding.message = "error: tensor too large";
+  findings[3].finding.how = "exit 1";
+  findings[5].finding.limit.is_rough = true;
+  CHECK(learned_text(made.book, findings, 1) ==
+        " max(in.dim) > 64 or max(out.dim) > 64: one: compile: bad (64 elements of an axis at "
+        "most; 9,000 are refused, though not every larger piece, finding 6)\n"
+        " max(in.bytes) > 512 or max(out.bytes) > 512: one: exit 1: error: tensor too large (512 "
+        "bytes of one tensor at most, as it says; 9,000 are refused, finding 4)\n"
+        " max(in.bytes) > 100 or max(out.bytes) > 100: two: compile: bad (100 bytes of one tensor "
+        "at most; 9,000 are refused, finding 1)\n"
+        " max(in.dim) > 32 or max(out.dim) > 32: two: compile: bad (32 elements of an axis at "
+        "most; 9,000 are refused, finding 8)\n"
+        "1 100: deny where max(in.bytes) > 100 or max(out.bytes) > 100, 1\n"
+        "0 2: , 0\n"
+        "0 4096: , 0\n"
+        "0 512: deny where max(in.bytes) > 512 or max(out.bytes) > 512, 1\n"
+        "0 1024: , 0\n"
+        "0 64: deny where max(in.dim) > 64 or max(out.dim) > 64, 1\n"
+        "0 8: , 0\n"
+        "1 32: deny where max(in.dim) > 32 or max(out.dim) > 32, 1\n");
+}
+
+TEST_CASE("what a backend leaves out of one case alone is denied by name, and of all by its op") {
+  const Graph graph = graph_from_text(
+      "input x\na = f(x)\nb = g(a)\nc = f(b)\nd = h(c)\ne = h(d)\ni = k(e)\noutput i");
+  const OpFacts facts;
+  RuleBook book{graph, facts, {"one", "two"}};
+  book.add_passed(0, std::vector<NodeId>{NodeId{0}, NodeId{1}});
+  book.add_passed(1, std::vector<NodeId>{NodeId{1}});
+  const auto left = [&](std::size_t backend, std::vector<NodeId> nodes, const char* part) {
+    LowerFinding found = finding_of(backend, FindingKind::left_out, std::move(nodes));
+    found.part = part;
+    found.finding.signature = "h: not here";
+    return found;
+  };
+  std::vector<LowerFinding> findings = {left(0, {NodeId{3}, NodeId{4}}, "h"),
+                                        left(0, {NodeId{2}}, "f"), left(1, {NodeId{1}}, "g of two"),
+                                        finding_of(0, FindingKind::culprit, {NodeId{5}})};
+  CHECK(learned_text(book, findings, 1) ==
+        "f named c: one: h: not here (left out here, taken elsewhere, finding 2)\n"
+        "g named b: two: h: not here (left out here, taken elsewhere, finding 3)\n"
+        "h: one: h: not here (1 of 1 cases left out, finding 1)\n"
+        "k: one: compile: bad (1 of 1 cases refused alone, finding 4)\n"
+        "h: deny op h, 1\n"
+        "f: deny op f named c, 1\n"
+        "g of two: deny op g named b, 1\n"
+        "p: deny op k, 1, weak\n");
+}
+
+TEST_CASE("two rounds that blame a node and then its reader erode nothing, but three do") {
+  const Graph graph =
+      graph_from_text("input x\na = f(x)\nb = f(a)\nc = f(b)\nd = f(a)\noutput c, d");
+  const auto erodes = [&](std::vector<std::uint32_t> culprits, std::size_t rounds) {
+    LowerOutcome outcome;
+    outcome.rounds.resize(rounds);
+    for (std::size_t i = 0; i < culprits.size(); ++i) {
+      outcome.findings.push_back(finding_of(0, FindingKind::culprit, {NodeId{culprits[i]}}));
+      outcome.findings.back().round = i + 1 + rounds - culprits.size();
+      outcome.findings.back().rule = "deny op f";
+    }
+    return std::pair(is_eroding(graph, outcome), outcome);
+  };
+  CHECK(erodes({0, 1, 2}, 3).first);
+  CHECK(erodes({0, 1, 2}, 4).first);
+  CHECK_FALSE(erodes({0, 1}, 2).first);
+  CHECK_FALSE(erodes({0, 1}, 3).first);
+  CHECK_FALSE(erodes({0, 1, 3}, 3).first);
+  CHECK_FALSE(erodes({3, 1, 2}, 3).first);
+  LowerOutcome outcome = erodes({0, 1, 2}, 3).second;
+  outcome.findings[2].finding.signature = "compile: another";
+  CHECK_FALSE(is_eroding(graph, outcome));
+  outcome = erodes({0, 1, 2}, 3).second;
+  outcome.findings[0].rule.clear();
+  CHECK_FALSE(is_eroding(graph, outcome));
+  outcome.findings.insert(outcome.findings.begin() + 1, outcome.findings[0]);
+  outcome.findings[1].rule = "deny op f";
+  CHECK(is_eroding(graph, outcome));
+}
+
 TEST_CASE(
     "A node that was tried without its DequantizeLinear is denied by name, and says nothing of its "
     "op") {
