@@ -95,12 +95,9 @@ struct NodeCost {
   std::optional<double> bytes;
 };
 
-// What the file measured, else the estimate from op type and shapes. Knows ONNX operators and the
-// torch functions and modules that dominate real models; the table is in core/cost/flops.cc, its
-// sources are under "op flops" below.
-NodeCost node_cost(const Graph& graph, NodeId node);
-
-// The costs of all nodes. Linear; quicker than asking node by node.
+// The costs of all nodes: what the file measured, else the estimate from op type and shapes. Knows
+// ONNX operators and the torch functions and modules that dominate real models; the table is in
+// core/cost/flops.cc, its sources are under "op flops" below. Linear.
 PerNode<NodeCost> node_costs(const Graph& graph);
 
 // The FLOPs of all nodes.

@@ -785,7 +785,8 @@ class ByteCounter {
     if (lookup == Lookup::rows) return static_cast<double>(*made);
     const auto added = op_flops(graph_, node);
     const auto elements = element_count(graph_.shape(outputs[0]));
-    if (!added || !elements || *elements == 0) return std::nullopt;
+    if (!added || !elements) return std::nullopt;
+    if (*elements == 0) return 0;
     return *added * static_cast<double>(*made) / static_cast<double>(*elements);
   }
 
@@ -808,18 +809,6 @@ PerNode<std::optional<double>> node_flops(const Graph& graph) {
     if (measured != nullptr && measured->flops >= 0) flops[node] = measured->flops;
   }
   return flops;
-}
-
-NodeCost node_cost(const Graph& graph, NodeId node) {
-  const MeasuredCost* measured = graph.measured_cost(node);
-  NodeCost cost;
-  if (measured && measured->flops >= 0) {
-    cost.flops = measured->flops;
-  } else {
-    cost.flops = op_flops(graph, node);
-  }
-  cost.bytes = ByteCounter(graph).of(node);
-  return cost;
 }
 
 PerNode<NodeCost> node_costs(const Graph& graph) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <ranges>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -38,7 +40,7 @@ class Appraiser {
       : graph_(graph),
         options_(options),
         basis_(basis),
-        partition_(make_partition(subgraphs, {})),
+        partition_(with_all(subgraphs)),
         boundaries_(find_boundaries(graph, partition_)),
         state_(graph, partition_),
         costs_(node_costs(graph)) {
@@ -91,15 +93,22 @@ class Appraiser {
     double total = 0;
     for (const PartId part : partition_.parts()) {
       total += link_us(crossing_[part], input.machine);
-      const bool is_acc = partition_.is_acc(part);
+      const auto nodes = partition_.nodes(part);
+      const bool is_acc = partition_.is_acc(part) && !nodes.empty();
       const DeviceTimes& times = is_acc ? input.times.acc : input.times.cpu;
-      for (const NodeId node : partition_.nodes(part)) total += times.us[node];
+      for (const NodeId node : nodes) total += times.us[node];
       if (is_acc) total += input.machine.launch_us.value_or(0);
     }
     return total;
   }
 
  private:
+  // A part for each subgraph, also for those that moves left empty, so that both have the same number.
+  static Partition with_all(const Subgraphs& subgraphs) {
+    return make_partition(subgraphs.subgraph_of, std::vector<std::string>(subgraphs.count()),
+                          subgraphs.devices, subgraphs.targets);
+  }
+
   // What the part adds to an inference by running on the accelerator.
   Reason latency_reason(PartId part) const {
     const auto& [times, machine, residency, later, links] = *basis_.latency;
@@ -133,11 +142,15 @@ class Appraiser {
   PerPart<LinkBytes> crossing_;  // when latencies are known
 };
 
+bool is_kept(const Subgraphs& subgraphs, std::size_t subgraph) {
+  return subgraphs.devices[subgraph] == Device::acc && subgraphs.sizes[subgraph] > 0;
+}
+
 // Accelerator subgraphs, the most valuable first.
 std::vector<std::size_t> ranked(const Subgraphs& subgraphs, const std::vector<Worth>& worth) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < subgraphs.count(); ++i) {
-    if (subgraphs.devices[i] == Device::acc) order.push_back(i);
+    if (is_kept(subgraphs, i)) order.push_back(i);
   }
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     if (worth[a].gain != worth[b].gain) return worth[a].gain > worth[b].gain;
@@ -147,7 +160,9 @@ std::vector<std::size_t> ranked(const Subgraphs& subgraphs, const std::vector<Wo
 }
 
 std::size_t acc_count(const Subgraphs& subgraphs) {
-  return static_cast<std::size_t>(std::ranges::count(subgraphs.devices, Device::acc));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(std::views::iota(std::size_t{0}, subgraphs.count()),
+                            [&](std::size_t i) { return is_kept(subgraphs, i); }));
 }
 
 // Puts subgraphs on the CPU and counts them.

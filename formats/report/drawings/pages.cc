@@ -455,7 +455,6 @@ class DataWriter {
     }
     std::ranges::sort(listed_);
     is_in_groups_ = views.views.size() > 1;
-    if (is_in_groups_) list_neighbours();
   }
 
   std::string write() {
@@ -480,24 +479,6 @@ class DataWriter {
   }
 
  private:
-  // What a listed node reads and what reads it is listed, too.
-  void list_neighbours() {
-    NodeSet known(graph_.node_count());
-    for (const NodeId node : listed_) known.insert(node);
-    const std::size_t first_ones = listed_.size();
-    const auto add = [&](NodeId node) {
-      if (!graph_.nodes().contains(node) || listed_.size() >= most_) return;
-      if (known.insert(node)) listed_.push_back(node);
-    };
-    for (std::size_t i = 0; i < first_ones; ++i) {
-      for (const NodeId maker : makers_of(listed_[i])) add(maker);
-      for (const ValueId value : graph_.outputs(listed_[i])) {
-        for (const NodeId user : graph_.users(value)) add(user);
-      }
-    }
-    std::ranges::sort(listed_);
-  }
-
   // The nodes that make what the node reads, each once; constants are no nodes of a split.
   std::vector<NodeId> makers_of(NodeId node) const {
     std::vector<NodeId> makers;

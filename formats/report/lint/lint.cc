@@ -494,13 +494,18 @@ class Linter {
         "did you mean " + escaped_in_quotes(near) + "?");
   }
 
+  bool has_tflite() const { return std::ranges::any_of(list_.allow, find_tflite_operator); }
+
   void look_up_glob(const Rule& rule) {
-    const auto names = onnx_op_names(rule.domain);
-    if (std::ranges::any_of(names,
-                            [&](std::string_view name) { return glob_match(rule.op, name); })) {
+    const auto matches = [&](std::string_view name) { return glob_match(rule.op, name); };
+    if (std::ranges::any_of(onnx_op_names(rule.domain), matches)) return;
+    if (rule.domain.empty() &&
+        std::ranges::any_of(kSchemaOperators, matches, &SchemaOperator::name)) {
       return;
     }
-    add(LintKind::unknown_op, Severity::error, rule, "no ONNX op matches " + op_of(rule));
+    add(LintKind::unknown_op, Severity::error, rule,
+        (has_tflite() ? "no op of ONNX or TensorFlow Lite matches " : "no ONNX op matches ") +
+            op_of(rule));
   }
 
   void unknown_op(const Rule& rule) {
@@ -513,9 +518,9 @@ class Linter {
     if (const std::string near = nearest_op(rule); !near.empty()) {
       note = "did you mean " + escaped_in_quotes(op_text(rule.domain, near)) + "?";
     }
-    const bool has_tflite = std::ranges::any_of(list_.allow, find_tflite_operator);
     add(LintKind::unknown_op, Severity::error, rule,
-        (has_tflite ? "neither ONNX nor TensorFlow Lite has op " : "ONNX has no op ") + op_of(rule),
+        (has_tflite() ? "neither ONNX nor TensorFlow Lite has op " : "ONNX has no op ") +
+            op_of(rule),
         std::move(note));
   }
 

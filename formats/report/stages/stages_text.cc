@@ -97,7 +97,7 @@ std::string times_line(const BalanceFacts& facts, const TargetOfStages& target) 
 
 std::string transfers_line(const BalanceFacts& facts) {
   if (facts.comm == CommModel::none) return "transfers  " + comm_text(facts.comm);
-  std::string link = link_text(facts.link);
+  std::string link = link_text(facts.link) + (facts.link.is_assumed ? " (assumed)" : "");
   const auto& devices = facts.devices;
   if (all_have(devices, has_link)) {
     link = "by each device's link";

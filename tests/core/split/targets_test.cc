@@ -394,6 +394,32 @@ TEST_CASE(
   CHECK(moved.targets[0].reasons[node_named(on_cpu, "s")].code == ReasonCode::non_tensor_output);
 }
 
+TEST_CASE("A partition that a move left empty is none of those that a target may keep") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    s: scalar = size(x)
+    a = h(s)
+    b = f(a)
+    c = f(b)
+    d = h(c)
+    e = f(d)
+    output e)");
+  Devices devices;
+  devices.options.non_acc_prefix = "cpu_";
+  devices.options.allow_non_tensor = true;
+  devices.options.move_non_tensor = true;
+  devices.options.keep_by = KeepBy::nodes;
+  devices.add("npu", {"f", "size"});
+  devices.add("gpu", {"h", "size"});
+  devices.targets[0].most_kept = 2;
+  CHECK(parts_of(graph, devices.split(graph)) == "gpu_1: s a | npu_2: b c | gpu_3: d | npu_4: e");
+  devices.targets[0].most_kept = 1;
+  const Split split = devices.split(graph);
+  CHECK(parts_of(graph, split) == "gpu_0: s a | npu_1: b c | gpu_2: d | cpu_3: e");
+  CHECK(split.targets[0].reasons[node_named(graph, "e")].code == ReasonCode::over_cap);
+  CHECK(split.cap.subgraphs == 1);
+}
+
 TEST_CASE(
     "A node that fits in two neighbouring partitions of a target goes where fewer bytes cross") {
   const Graph graph = graph_from_text(R"(

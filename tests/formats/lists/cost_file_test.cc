@@ -58,11 +58,11 @@ TEST_CASE("observed shapes bind dims for passes; the model's graph keeps its own
   REQUIRE(costs);
   CHECK(costs->cpu_us[node_named(graph, "b")] == 7);
   CHECK(costs->acc_us.empty());
-  CHECK_FALSE(node_cost(graph, node_named(graph, "b")).flops);
+  CHECK_FALSE(node_costs(graph)[node_named(graph, "b")].flops);
   const Graph seen = graph.with_shapes(observed_shapes(*costs));
   CHECK(value_bytes(seen, seen.outputs(node_named(seen, "b"))[0]) == 4 * 8 * 4);
-  CHECK(node_cost(seen, node_named(seen, "b")).flops);
-  CHECK_FALSE(node_cost(graph, node_named(graph, "b")).flops);
+  CHECK(node_costs(seen)[node_named(seen, "b")].flops);
+  CHECK_FALSE(node_costs(graph)[node_named(graph, "b")].flops);
 }
 
 TEST_CASE("calibrated times of ops are written and read again") {
