@@ -368,6 +368,36 @@ TEST_CASE("kernels give sizes to open dims of values and of the model's inputs")
             .empty());
 }
 
+TEST_CASE("every input of the model that a kernel reads binds its dims, wherever it stands") {
+  constexpr const char* kSeveral = R"(
+  input x: float32[N,M]
+  input z: float32[N,K,4]
+  param w: float32[5,5]
+  a: float32 = Gemm(w, x)
+  b: float32 = Where(w, x, z)
+  c: float32 = Sum(other=w, into=x, z)
+)";
+  CHECK(seen(kSeveral, {kernel("a", "Gemm", {{5, 5}, {2, 3}}, {})}) == "N=2; M=3");
+  CHECK(seen(kSeveral, {kernel("b", "Where", {{5, 5}, {2, 3}, {2, 7, 4}}, {})}) ==
+        "N=2; M=3; K=7");
+  CHECK(seen(kSeveral, {kernel("b", "Where", {{5, 5}, {2, 3}, {1, 7, 4}}, {})}) ==
+        "M=3; K=7; not N");
+  // Of other numbers of inputs only the first is that of the node.
+  CHECK(seen(kSeveral, {kernel("a", "Gemm", {{2, 3}}, {})}).empty());
+  CHECK(seen(kSeveral, {kernel("b", "Where", {{5, 5}, {2, 3}}, {})}).empty());
+  // What is passed by a keyword has no place in a kernel.
+  CHECK(seen(kSeveral, {kernel("c", "Sum", {{5, 5}, {2, 3}, {2, 7, 4}}, {})}) == "N=2; K=7");
+}
+
+TEST_CASE("a size that a kernel did not record is no other size, and 0 is one") {
+  const AllDims known = {{2, 3, 6, 9}, {8, 3, 3, 3}}, in_part = {{-1, 3, 6, 9}, {8, 3, 3, 3}};
+  CHECK(seen(kOpen, {kernel("c", "Conv", known, {}), kernel("c", "Conv", in_part, {})}) ==
+        "x 2x3x6x9; N=2; x:2=6");
+  CHECK(seen(kOpen, {kernel("c", "Conv", in_part, {})}) == "x:2=6");
+  CHECK(seen(kOpen, {kernel("c", "Conv", {{0, 3, 6, 9}, {8, 3, 3, 3}}, {})}) ==
+        "x 0x3x6x9; N=0; x:2=6");
+}
+
 TEST_CASE("each value is seen once, and a dim of which kernels saw several sizes is none") {
   CHECK(
       seen(kOpen, {kernel("c", "Conv", {}, {{2, 8, 4, 7}}), kernel("r", "Relu", {}, {{2, 8, 4, 7}}),
