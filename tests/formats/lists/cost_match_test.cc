@@ -378,8 +378,7 @@ TEST_CASE("every input of the model that a kernel reads binds its dims, wherever
   c: float32 = Sum(other=w, into=x, z)
 )";
   CHECK(seen(kSeveral, {kernel("a", "Gemm", {{5, 5}, {2, 3}}, {})}) == "N=2; M=3");
-  CHECK(seen(kSeveral, {kernel("b", "Where", {{5, 5}, {2, 3}, {2, 7, 4}}, {})}) ==
-        "N=2; M=3; K=7");
+  CHECK(seen(kSeveral, {kernel("b", "Where", {{5, 5}, {2, 3}, {2, 7, 4}}, {})}) == "N=2; M=3; K=7");
   CHECK(seen(kSeveral, {kernel("b", "Where", {{5, 5}, {2, 3}, {1, 7, 4}}, {})}) ==
         "M=3; K=7; not N");
   // Of other numbers of inputs only the first is that of the node.
