@@ -191,8 +191,7 @@ TEST_CASE("only words of a launcher on lost machines mean that the machine was l
   CHECK(session.calls() == 2);  // once more on another machine
 }
 
-// A backend with a worker that writes what it is asked into "asked", and then does what the script says
-// with $line.
+// A backend with a worker that writes what it is asked into "asked", and then runs the script.
 Backend asking_backend(const TestFolder& folder, const std::string& script) {
   Backend backend;
   backend.name = "fake";
@@ -236,10 +235,10 @@ TEST_CASE("a worker is asked with what its stage takes") {
 }
 
 TEST_CASE("a worker that dies or says no object is asked once more, one that is late is not") {
-  const auto asked = [](const std::string& script) {
+  const auto asked = [](const std::string& script, double seconds = 60) {
     const TestFolder folder;
     Backend backend = asking_backend(folder, script);
-    backend.serve->timeout_seconds = 0.5;
+    backend.serve->timeout_seconds = seconds;
     BackendSession session(backend, {.folder = folder.path("")});
     const Attempt attempt = session.run(LowerStage::compile, {.model = "m", .out = "o"});
     const std::string lines = folder.content("asked");
@@ -251,7 +250,7 @@ TEST_CASE("a worker that dies or says no object is asked once more, one that is 
   CHECK(asked(kAgrees) == "lowered, 1");
   CHECK(asked(second + "kill -ABRT $$; fi") == "lowered, 2");
   CHECK(asked(second + "echo hello; fi") == "lowered, 2");
-  CHECK(asked(second + "exec sleep 600; fi") == "timed out after 500 ms, 1");
+  CHECK(asked(second + "exec sleep 600; fi", 0.5) == "timed out after 500 ms, 1");
   CHECK(asked("exit 3") == "crashed (exit 3), 2");
   CHECK(asked("echo '{\"ok\": false, \"stage\": \"compile\"}'") == "refused, 1");
 }
