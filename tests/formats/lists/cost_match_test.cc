@@ -243,16 +243,21 @@ TEST_CASE("nodes join the kernels on either side, and are counted") {
     c: float32[4] = Conv(r)
     a: float32[4] = Add(x, c)
     z: float32[4] = Relu(s)
+    o: float32[4] = Relu(x)
+    e: float32[4] = Neg(x)
+    f: float32[4] = Softmax(e)
+    g: float32[4] = Gemm(e)
   )");
   CostEntries file{.path = "p", .format = CostFormat::onnxruntime};
-  file.entries = {kernel("c", "Conv", 0), kernel("z", "Relu", 0), kernel("gone", "Softmax", 0)};
+  file.entries = {kernel("c", "Conv", 0), kernel("z", "Relu", 0), kernel("gone", "Softmax", 0),
+                  kernel("g", "Gemm", 0)};
   file.entries[2].was_run = false;
   const CostMatch made = match_costs(file, graph);
-  CHECK(made.fused_nodes == 3);  // s was run, by itself
-  CHECK(made.measured_nodes == 5);
+  CHECK(made.fused_nodes == 4);  // not s, which was run by itself, and o, which is beside none
+  CHECK(made.measured_nodes == 7);
   CHECK(made.us[node_named(graph, "s")] < 0);
   file.entries[2].name = "s";
-  CHECK(match_costs(file, graph).fused_nodes == 4);
+  CHECK(match_costs(file, graph).fused_nodes == 5);
   CHECK(match_costs(file, graph).us[node_named(graph, "s")] == 0);
 }
 
@@ -410,8 +415,8 @@ TEST_CASE("the node of a kernel is the first that its rule finds, and no constan
   };
   CHECK(nodes({kernel("k", "Exp", 1), kernel("l", "Neg", 1), kernel("b + a", "", 1)}) ==
         "name -, name -, joined names b");
-  CHECK(nodes({kernel("v", "Neg", 1), kernel("k + a", "", 1), kernel("q + r", "", 1)}) ==
-        "output -, joined names -, none -");
+  CHECK(nodes({kernel("v", "Neg", 1), kernel("k + a", "", 1), kernel("q + r", "", 1),
+               kernel("k/q", "Neg", 1)}) == "output -, joined names -, none -, none -");
   // A constant inside of it is no node for which the kernel of an If is replaced.
   std::vector<CostEntry> inside = {kernel("k", "Exp", 2), kernel("q", "Neg", 2),
                                    kernel("outer", "If", 30)};
@@ -651,6 +656,8 @@ TEST_CASE("other kernels contradict the model when they have over a tenth of the
       "; node \"r\" made [2, 9, 4, 7] in the profile, but \"r\" is [N, 8, ?, 7] in the model";
   CHECK(with(1) == "c 2x8x4x7; N=2; 1 differ");
   CHECK(with(1.01) == "c 2x8x4x7; N=2; 1 differ" + differs);
+  CHECK(seen(kOpen, {kernel("r", "Relu", {}, {{2, 9, 4, 7}}, 9),
+                     kernel("c", "Conv", {}, {{2, 7, 4, 7}})}) == "2 differ" + differs);
   // A kernel that another op gave its name to says nothing of the node.
   CHECK(seen(kOpen, {kernel("r", "Gelu", {}, {{2, 9, 4, 7}})}).empty());
 }
