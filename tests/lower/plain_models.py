@@ -73,6 +73,13 @@ def infinite():
                              [pb.value("y", (2, 3))]))
 
 
+def known(first):
+    """Beside two other operators, a Shape and its copy, which are known before the model runs."""
+    nodes = [pb.node("Shape", ["z"], ["s"], "shape"), pb.node("Identity", ["s"], ["t"], "copy"),
+             pb.node("Sqrt", ["x"], ["q"], "sqrt"), pb.node("Reshape", ["q", "t"], ["y"], "reshape")]
+    return pb.model(pb.graph(nodes, [pb.value("x", (first, 3)), pb.value("z")], [pb.value("y")]))
+
+
 MODELS = {
     "chain": lambda: chain(["Relu", "Neg", "Abs", "Sqrt", "Neg", "Relu", "Abs"]),
     "twice": lambda: chain(["Relu", "Sqrt", "Neg", "Sqrt", "Abs"]),
@@ -86,6 +93,8 @@ MODELS = {
     "branches": lambda: branches(3),
     "wide": lambda: branches(10),
     "infinite": infinite,
+    "known": lambda: known(2),
+    "open_known": lambda: known("n"),
 }
 
 

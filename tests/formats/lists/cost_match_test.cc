@@ -217,6 +217,214 @@ TEST_CASE("only a kernel whose name the runtime made up is matched by its place"
   CHECK(match(kModel, {kernel("Mul_1", "Mul", 1, {4})}).starts_with("none"));
 }
 
+TEST_CASE(
+    "the time of a kernel is divided by computing or by moving data, whichever takes longer") {
+  constexpr const char* kModel = R"(
+    input x: float32[4096,4096]
+    a: float32[4096,4096] = MatMul(x, x)
+    b: float32[4096,4096] = Relu(a)
+    c: float32 = Softmax(b)
+    d: float32 = Odd(c)
+  )";
+  CHECK(match(kModel, {kernel("a + b", "", 11.24)}, CostFormat::tensorrt) ==
+        "joined names, a 10.24; b 1; 100%");
+  CHECK(match(kModel, {kernel("b", "", 1), kernel("PWN(c), d", "", 8)}, CostFormat::tensorrt) ==
+        "name, joined names, b 1; c 4; d 4; 100%");
+  CHECK(match(kModel, {kernel("PWN(d)", "", 8)}, CostFormat::tensorrt) ==
+        "joined names, d 8; 100%");
+}
+
+TEST_CASE("nodes join the kernels on either side, and are counted") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[4]
+    t: float32[4] = Transpose(x)
+    r: float32[4] = Reshape(t)
+    s: float32[4] = Softmax(t)
+    c: float32[4] = Conv(r)
+    a: float32[4] = Add(x, c)
+    z: float32[4] = Relu(s)
+    o: float32[4] = Relu(x)
+    e: float32[4] = Neg(x)
+    f: float32[4] = Softmax(e)
+    g: float32[4] = Gemm(e)
+  )");
+  CostEntries file{.path = "p", .format = CostFormat::onnxruntime};
+  file.entries = {kernel("c", "Conv", 0), kernel("z", "Relu", 0), kernel("gone", "Softmax", 0),
+                  kernel("g", "Gemm", 0)};
+  file.entries[2].was_run = false;
+  const CostMatch made = match_costs(file, graph);
+  CHECK(made.fused_nodes == 4);  // not s, which was run by itself, and o, which is beside none
+  CHECK(made.measured_nodes == 7);
+  CHECK(made.us[node_named(graph, "s")] < 0);
+  file.entries[2].name = "s";
+  CHECK(match_costs(file, graph).fused_nodes == 5);
+  CHECK(match_costs(file, graph).us[node_named(graph, "s")] == 0);
+}
+
+TEST_CASE("a fused kernel goes back by the first node that is often fused, to the one that fits") {
+  constexpr const char* kModel = R"(
+    input x: float32[4]
+    param w: float32[4]
+    s: float32[4] = Softmax(x)
+    c: float32[4] = Conv(x, w)
+    r: float32[4] = Relu(c)
+    q: float32[4] = Relu(s)
+    a: float32[4] = Add(s, w, r, q)
+  )";
+  CHECK(match(kModel, {kernel("a", "Conv", 24)}, CostFormat::node_csv) == "name, a 24; 100%");
+  CHECK(match(kModel, {kernel("a_nchwc", "Conv", 0)}, CostFormat::node_csv) ==
+        "stripped name, a 0; 100%");
+  constexpr const char* kNamed = R"(
+    input x: float32[4]
+    param w: float32[4]
+    s: float32[4] = Softmax(x)
+    c: float32[4] = Conv(x, w)
+    r: float32[4] = Relu(c)
+    q: float32[4] = Relu(s)
+    n@ a: float32[4] = Add(s, w, r, q)
+    m@ n_quant: float32[4] = Max(a, w)
+  )";
+  CHECK(match(kNamed, {kernel("a", "Conv", 0)}, CostFormat::node_csv) ==
+        "output, c 0; r 0; n 0; 100%");
+  // The name is an output's, and without its addition that of another node.
+  CHECK(match(kNamed, {kernel("n_quant", "Max", 5)}, CostFormat::node_csv) == "output, m 5; 100%");
+}
+
+TEST_CASE("a change of layout is of the node that its name ends with") {
+  CHECK(match(kChain, {kernel("u_abcd_acdb_/b/Exp", "Reorder", 3)}, CostFormat::node_csv) ==
+        "stripped name, /b/Exp 3; 100%");
+  CHECK(match(kChain, {kernel("u_abcd_/b/Exp_nchwc", "Reorder", 3)}, CostFormat::node_csv) ==
+        "stripped name, /b/Exp 3; 100%");
+  CHECK(match(kChain, {kernel("u_abcd_acdb_/b/Exp", "Conv", 3)}, CostFormat::node_csv) ==
+        "none, 0%");
+  CHECK(match(kChain, {kernel("a_b + /b/Exp", "Reorder", 3)}, CostFormat::node_csv) ==
+        "joined names, /b/Exp 3; 100%");
+}
+
+TEST_CASE("a range of nodes takes all between its ends that have no kernel, if both are known") {
+  constexpr const char* kModel = R"(
+    input x: float32[4]
+    param w: float32[4]
+    const k: float32[4] = Exp(w)
+    a: float32[4] = Softmax(x)
+    b: float32[4] = Softmax(a)
+    c: float32[4] = Softmax(b)
+    d: float32[4] = Softmax(c)
+  )";
+  const auto range = [&](const std::string& ends) {
+    return match(kModel, {kernel("b", "", 1), kernel("{ForeignNode[" + ends + "]}", "", 9)},
+                 CostFormat::tensorrt);
+  };
+  CHECK(range("a...d") == "name, joined names, a 3; b 1; c 3; d 3; 100%");
+  CHECK(range("c...d") == "name, joined names, b 1; c 4.5; d 4.5; 100%");
+  for (const char* const ends : {"a...e", "e...d", "e...f", "a...k", "a..d"}) {
+    CHECK(range(ends) == "name, none, b 1; 10%");
+  }
+}
+
+TEST_CASE(
+    "of a kernel's neighbours by name 200 on each side are tried, the first in the model wins") {
+  std::string text = "input x: float32[4]\n";
+  for (int i = 0; i < 500; ++i) {
+    text += "/m/n" + std::to_string(100 + i * 7 % 500) + "/MatMul: float32[4] = MatMul(x, x)\n";
+  }
+  const auto found = [&](const std::string& name) {
+    const std::string made = match(text.c_str(), {kernel(name, "Gemm", 3)});
+    return made.substr(0, made.find(' ', 6));
+  };
+  CHECK(found("/m/n350/Fusion") == "path, /m/n350/MatMul");
+  CHECK(found("/m/n350/Z") == "path, /m/n350/MatMul");
+  CHECK(found("/m/n100/Fusion") == "path, /m/n100/MatMul");
+  CHECK(found("/m/n599/Z") == "path, /m/n599/MatMul");
+  // From n150 to n549, and from n400 to n599; their places in the model are multiples of 7.
+  CHECK(found("/m/n350x") == "path, /m/n156/MatMul");
+  CHECK(found("/m/z") == "path, /m/n401/MatMul");
+}
+
+TEST_CASE("among nodes as near to its path a kernel goes to the one that makes what it makes") {
+  constexpr const char* kModel = R"(
+    input x: float32[4]
+    /k/M: float32[8] = MatMul(x)
+    /l/A: float32[8] = Softmax(x)
+    /l/B: float32[N] = MatMul(x)
+    /l/C: float32[8] = MatMul(x)
+    /l/D: float32[9] = MatMul(x)
+    /l/E: float32[8] = MatMul(x)
+  )";
+  CHECK(match(kModel, {kernel("/l/F", "Gemm", 3, {8})}) == "path, /l/C 3; 100%");
+  CHECK(match(kModel, {kernel("/l/F", "Gemm", 3, {9})}) == "path, /l/D 3; 100%");
+  CHECK(match(kModel, {kernel("/l/F", "Gemm", 3, {7})}) == "path, /l/B 3; 100%");
+  CHECK(match(kModel, {kernel("/l/F", "Gemm", 3)}) == "path, /l/B 3; 100%");
+  CHECK(match(kModel, {kernel("/l/F", "Gemm", 3, {8}), kernel("/l/F", "Gemm", 4, {8}),
+                       kernel("/l/F", "Gemm", 5, {8}), kernel("/l/F", "Gemm", 6, {8})}) ==
+        "path, path, path, path, /l/B 5; /l/C 3; /l/D 6; /l/E 4; 100%");
+}
+
+TEST_CASE("a shape is that of the only node which is left, whose op fits and whose rank is known") {
+  constexpr const char* kModel = R"(
+    input x: float32[4]
+    c: float32[4,9] = Tile(x)
+    s: float32[4,9] = Softmax(x)
+    a: float32[4,9] = Tile(x)
+    u: float32 = Tile(x)
+    b: float32[4,8] = Tile(x)
+    d: float32[4,8] = Tile(x)
+  )";
+  CHECK(match(kModel, {kernel("c", "Tile", 1), kernel("p", "Tile", 7, {4, 9})}) ==
+        "name, shape, c 1; a 7; 100%");
+  CHECK(match(kModel, {kernel("p", "Tile", 7, {4, 9})}) == "none, 0%");
+  CHECK(match(kModel, {kernel("p", "Tile", 7, {4, 8})}) == "none, 0%");
+  CostEntry scalar = kernel("p", "Tile", 7);
+  scalar.outputs = {{}};
+  CHECK(match(kModel, {scalar}) == "none, 0%");
+}
+
+TEST_CASE("a kernel with a made-up name may make what is not known, and follows what was run") {
+  constexpr const char* kModel = R"(
+    input x: float32[4]
+    conv: float32[4] = Conv(x)
+    act: float32 = HardSwish(conv)
+    end: float32 = Odd(act)
+  )";
+  std::vector<CostEntry> kernels = {kernel("gone", "Relu", 1), kernel("conv", "Conv", 10),
+                                    kernel("HardSigmoid_5", "HardSigmoid", 2, {4}),
+                                    kernel("Mul_6", "Mul", 1, {4}), kernel("end", "Odd", 1)};
+  kernels[0].was_run = false;
+  CHECK(match(kModel, kernels) == "none, name, order, order, name, conv 10; act 3; end 1; 100%");
+}
+
+TEST_CASE("the node of a kernel is the first that its rule finds, and no constant") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[4]
+    param w: float32[4]
+    const k: float32[4] = Exp(w)
+    const l@ v: float32[4] = Neg(w)
+    a: float32[4] = Add(x, k)
+    b: float32[4] = Softmax(a)
+  )");
+  const auto nodes = [&](std::vector<CostEntry> kernels) {
+    const CostMatch made = match_costs(
+        {.path = "p", .format = CostFormat::tensorrt, .entries = std::move(kernels)}, graph);
+    std::string text;
+    for (std::size_t i = 0; i < made.rules.size(); ++i) {
+      const NodeId node = made.nodes[i];
+      text += (text.empty() ? "" : ", ") + std::string(match_rule_name(made.rules[i])) + " " +
+              (node == kNone<NodeId> ? "-" : std::string(graph.node(node).name));
+    }
+    return text;
+  };
+  CHECK(nodes({kernel("k", "Exp", 1), kernel("l", "Neg", 1), kernel("b + a", "", 1)}) ==
+        "name -, name -, joined names b");
+  CHECK(nodes({kernel("v", "Neg", 1), kernel("k + a", "", 1), kernel("q + r", "", 1),
+               kernel("k/q", "Neg", 1)}) == "output -, joined names -, none -, none -");
+  // A constant inside of it is no node for which the kernel of an If is replaced.
+  std::vector<CostEntry> inside = {kernel("k", "Exp", 2), kernel("q", "Neg", 2),
+                                   kernel("outer", "If", 30)};
+  inside[0].is_inside = inside[1].is_inside = true;
+  inside[0].around = inside[1].around = 2;
+  CHECK(nodes(inside) == "none -, none -, none -");
+}
+
 TEST_CASE("the ten largest of the kernels that no rule matches are named, all are counted") {
   const Graph graph = graph_from_text("input x: float32[4]\n a: float32[4] = Relu(x)");
   CostEntries file{.path = "p", .format = CostFormat::onnxruntime};
@@ -296,6 +504,22 @@ TEST_CASE("channels padded to a multiple of 8 or 16 are no contradiction in a bl
   CHECK(verdict({1, 24, 4, 6}, Layout::plain) == contradiction("[1, 24, 4, 6]"));
 }
 
+TEST_CASE("a padded shape binds nothing") {
+  const auto made = [](ObservedDims dims) {
+    const Graph graph = graph_from_text("input x: float32[N,3]\n c: float32[N,20,4,6] = Conv(x)");
+    CostEntry kernel{.name = "c", .op = "Conv", .us = 1};
+    kernel.outputs.push_back(std::move(dims));
+    const CostEntries file{.path = "p",
+                           .format = CostFormat::onnxruntime,
+                           .entries = {std::move(kernel)},
+                           .has_blocked_layout = true};
+    const ObservedShapes seen = observe_shapes(file, match_costs(file, graph), graph);
+    return seen.dims.size() + seen.shapes.size();
+  };
+  CHECK(made({2, 20, 4, 6}) == 2);
+  CHECK(made({2, 24, 4, 6}) == 0);
+}
+
 TEST_CASE("dims in another order and a last axis of blocks are no contradiction") {
   CHECK(verdict({1, 4, 6, 20}, Layout::plain) == "agrees");
   CHECK(verdict({1, 2, 4, 6, 16}) == "agrees");
@@ -368,12 +592,45 @@ TEST_CASE("kernels give sizes to open dims of values and of the model's inputs")
             .empty());
 }
 
+TEST_CASE("every input of the model that a kernel reads binds its dims, wherever it stands") {
+  constexpr const char* kSeveral = R"(
+  input x: float32[N,M]
+  input z: float32[N,K,4]
+  param w: float32[5,5]
+  a: float32 = Gemm(w, x)
+  b: float32 = Where(w, x, z)
+  c: float32 = Sum(other=w, into=x, z)
+)";
+  CHECK(seen(kSeveral, {kernel("a", "Gemm", {{5, 5}, {2, 3}}, {})}) == "N=2; M=3");
+  CHECK(seen(kSeveral, {kernel("b", "Where", {{5, 5}, {2, 3}, {2, 7, 4}}, {})}) == "N=2; M=3; K=7");
+  CHECK(seen(kSeveral, {kernel("b", "Where", {{5, 5}, {2, 3}, {1, 7, 4}}, {})}) ==
+        "M=3; K=7; not N");
+  // Of other numbers of inputs only the first is that of the node.
+  CHECK(seen(kSeveral, {kernel("a", "Gemm", {{2, 3}}, {})}).empty());
+  CHECK(seen(kSeveral, {kernel("b", "Where", {{5, 5}, {2, 3}}, {})}).empty());
+  // What is passed by a keyword has no place in a kernel.
+  CHECK(seen(kSeveral, {kernel("c", "Sum", {{5, 5}, {2, 3}, {2, 7, 4}}, {})}) == "N=2; K=7");
+}
+
+TEST_CASE("a size that a kernel did not record is no other size, and 0 is one") {
+  const AllDims known = {{2, 3, 6, 9}, {8, 3, 3, 3}}, in_part = {{-1, 3, 6, 9}, {8, 3, 3, 3}};
+  CHECK(seen(kOpen, {kernel("c", "Conv", known, {}), kernel("c", "Conv", in_part, {})}) ==
+        "x 2x3x6x9; N=2; x:2=6");
+  CHECK(seen(kOpen, {kernel("c", "Conv", in_part, {})}) == "x:2=6");
+  CHECK(seen(kOpen, {kernel("c", "Conv", {{0, 3, 6, 9}, {8, 3, 3, 3}}, {})}) ==
+        "x 0x3x6x9; N=0; x:2=6");
+}
+
 TEST_CASE("each value is seen once, and a dim of which kernels saw several sizes is none") {
-  CHECK(
-      seen(kOpen, {kernel("c", "Conv", {}, {{2, 8, 4, 7}}), kernel("r", "Relu", {}, {{2, 8, 4, 7}}),
-                   kernel("c", "Conv", {}, {{2, 8, 4, 7}})}) == "c 2x8x4x7; r 2x8x4x7; N=2");
+  CHECK(seen(kOpen, {kernel("odd", "Conv", {}, {{9, 9}}), kernel("c", "Conv", {}, {{2, 8, 4, 7}}),
+                     kernel("r", "Relu", {}, {{2, 8, 4, 7}}),
+                     kernel("c", "Conv", {}, {{2, 8, 4, 7}})}) == "c 2x8x4x7; r 2x8x4x7; N=2");
   CHECK(seen(kOpen, {kernel("c", "Conv", {}, {{2, 8, 4, 7}}),
                      kernel("r", "Relu", {}, {{3, 8, 4, 7}})}) == "c 2x8x4x7; r 3x8x4x7; not N");
+  CHECK(seen(kOpen, {kernel("c", "Conv", {}, {{0, 8, 4, 7}}),
+                     kernel("r", "Relu", {}, {{3, 8, 4, 7}})}) == "c 0x8x4x7; r 3x8x4x7; not N");
+  CHECK(seen("input x: float32[N,M]\n p: float32[5,M], q: float32[5,M] = Split(x)",
+             {kernel("p", "Split", {}, {{5, 2}, {5, 2}})}) == "p 5x2; q 5x2; M=2");
 }
 
 TEST_CASE("an input of the model that differs is a contradiction, whatever its time") {
@@ -382,6 +639,12 @@ TEST_CASE("an input of the model that differs is a contradiction, whatever its t
   CHECK(seen(kOpen, kernels) ==
         "r 2x8x4x7; c 2x8x4x7; N=2; 1 differ; node \"c\" read [2, 4, 6, 9] in the profile, but "
         "\"x\" is [N, 3, ?, 9] in the model");
+  // The first that reads one, though others made what differs before.
+  const CostEntry made = kernel("r", "Relu", {}, {{2, 9, 4, 7}}, 10);
+  const CostEntry read = kernel("c", "Conv", {{2, 4, 6, 9}}, {}),
+                  again = kernel("c", "Conv", {{2, 5, 6, 9}}, {});
+  CHECK(seen(kOpen, {made, read, made, again}).find("4 differ; node \"c\" read [2, 4, 6, 9]") == 0);
+  CHECK(seen(kOpen, {read, made}).find("2 differ; node \"c\" read [2, 4, 6, 9]") == 0);
 }
 
 TEST_CASE("other kernels contradict the model when they have over a tenth of the time") {
@@ -393,6 +656,8 @@ TEST_CASE("other kernels contradict the model when they have over a tenth of the
       "; node \"r\" made [2, 9, 4, 7] in the profile, but \"r\" is [N, 8, ?, 7] in the model";
   CHECK(with(1) == "c 2x8x4x7; N=2; 1 differ");
   CHECK(with(1.01) == "c 2x8x4x7; N=2; 1 differ" + differs);
+  CHECK(seen(kOpen, {kernel("r", "Relu", {}, {{2, 9, 4, 7}}, 9),
+                     kernel("c", "Conv", {}, {{2, 7, 4, 7}})}) == "2 differ" + differs);
   // A kernel that another op gave its name to says nothing of the node.
   CHECK(seen(kOpen, {kernel("r", "Gelu", {}, {{2, 9, 4, 7}})}).empty());
 }
@@ -451,6 +716,11 @@ TEST_CASE("additions of runtimes to names are removed") {
   CHECK(without_additions("conv1") == "conv1");
   CHECK(without_additions("_token_3") == "_token_3");
   CHECK(without_additions("_nchwc") == "_nchwc");
+  CHECK(without_additions("Fused_Reorder_fused a_quant_nchwc") == "a");
+  CHECK(without_additions("fused ") == "fused ");
+  CHECK(without_additions("a_token_1_token_23") == "a");
+  CHECK(without_additions("a_token_") == "a_token_");
+  CHECK(without_additions("a_1") == "a_1");
 }
 
 TEST_CASE("the names in a joined name are separated") {
@@ -460,6 +730,9 @@ TEST_CASE("the names in a joined name are separated") {
   CHECK(joined_names("PWN(PWN(/a/Sigmoid), /b/Mul)") == Names{"/a/Sigmoid", "/b/Mul"});
   CHECK(joined_names("a") == Names{"a"});
   CHECK(joined_names("").empty());
+  CHECK(joined_names("{ForeignNode[a.b") == Names{"{ForeignNode[a.b"});
+  CHECK(joined_names("aaaaaaaaaaaaaaaaaaaa.b]}") == Names{"aaaaaaaaaaaaaaaaaaaa.b]}"});
+  CHECK(range_of_nodes("{ForeignNode[a.b]}").empty());
   CHECK(range_of_nodes("{ForeignNode[/a/MatMul.../b/Add]}") == Names{"/a/MatMul", "/b/Add"});
   CHECK(range_of_nodes("/a/MatMul").empty());
 }

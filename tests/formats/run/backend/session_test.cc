@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "formats/run/backend/backend.h"
 #include "tests/catch2.h"
@@ -186,6 +189,230 @@ TEST_CASE("only words of a launcher on lost machines mean that the machine was l
   BackendSession session(lost, options);
   session.run(LowerStage::compile, {.model = "/dev/null", .out = "/nonexistent/out"});
   CHECK(session.calls() == 2);  // once more on another machine
+}
+
+// A backend with a worker that writes what it is asked into "asked", and then runs the script.
+Backend asking_backend(const TestFolder& folder, const std::string& script) {
+  Backend backend;
+  backend.name = "fake";
+  backend.serve = BackendServe{.argv = {"/bin/sh", "-c",
+                                        "echo '{\"ready\": \"w\", \"version\": \"7\"}'; while read "
+                                        "-r line; do echo \"$line\" >> " +
+                                            folder.path("asked") + "; " + script + "; done"},
+                               .ops = {"check", "compile", "run"}};
+  return backend;
+}
+
+constexpr const char* kAgrees = "echo '{\"ok\": true}'";
+
+TEST_CASE("a worker is asked with what its stage takes") {
+  const TestFolder folder;
+  const Backend backend = asking_backend(folder, kAgrees);
+  BackendSession session(backend, {.folder = folder.path("")});
+  PieceFiles piece{.model = "m",
+                   .out = "o",
+                   .inputs = {{"x", "x.pb"}},
+                   .outputs = {{"y", "/dev/null"}},
+                   .seed = 7};
+  session.run(LowerStage::check, piece);
+  session.run(LowerStage::run, piece);
+  piece.pins = true;
+  session.run(LowerStage::compile, piece);
+  piece.keeps = true;
+  session.run(LowerStage::run, piece);
+  session.request("capture", "{\"of\": \"m\"}");
+  const std::string x = R"("inputs":[{"file":"x.pb","name":"x"}],)";
+  const std::string y = R"("outputs":[{"file":"/dev/null","name":"y"}],)";
+  CHECK(folder.content("asked") ==
+        R"({"inputs":[],"model":"m","op":"check","out":"o","outputs":[],"seed":7})"
+        "\n{" +
+            x + R"("model":"m","op":"run","out":"o",)" + y + "\"seed\":7}\n{" + x +
+            R"("model":"m","op":"compile","out":"o","outputs":[],"pin":true,"seed":7})"
+            "\n{" +
+            x + R"("keep":true,"model":"m","op":"run","out":"o",)" + y +
+            "\"pin\":true,\"seed\":7}\n{\"of\":\"m\",\"op\":\"capture\"}\n");
+  CHECK(session.calls() == 4);
+}
+
+TEST_CASE("a worker that dies or says no object is asked once more, one that is late is not") {
+  const auto asked = [](const std::string& script, double seconds = 60) {
+    const TestFolder folder;
+    Backend backend = asking_backend(folder, script);
+    backend.serve->timeout_seconds = seconds;
+    BackendSession session(backend, {.folder = folder.path("")});
+    const Attempt attempt = session.run(LowerStage::compile, {.model = "m", .out = "o"});
+    const std::string lines = folder.content("asked");
+    CHECK(session.calls() == static_cast<std::size_t>(std::ranges::count(lines, '\n')));
+    return verdict_words(attempt) + ", " + std::to_string(session.calls());
+  };
+  // At the second time the file is there.
+  const std::string second = "if test -e once; then echo '{\"ok\": true}'; else touch once; ";
+  CHECK(asked(kAgrees) == "lowered, 1");
+  CHECK(asked(second + "kill -ABRT $$; fi") == "lowered, 2");
+  CHECK(asked(second + "echo hello; fi") == "lowered, 2");
+  CHECK(asked(second + "exec sleep 600; fi", 0.5) == "timed out after 500 ms, 1");
+  CHECK(asked("exit 3") == "crashed (exit 3), 2");
+  CHECK(asked("echo '{\"ok\": false, \"stage\": \"compile\"}'") == "refused, 1");
+}
+
+TEST_CASE("a model that is too large is not passed to the backend") {
+  const TestFolder folder;
+  Backend backend = asking_backend(folder, kAgrees);
+  BackendSession session(backend, {.folder = folder.path("")});
+  const auto compiled = [&](std::uint64_t most) {
+    backend.model_bytes = most;
+    return verdict_words(session.compile({.model = folder.path("m"), .out = "o"}));
+  };
+  CHECK(compiled(1) == "lowered");  // there is no such file
+  folder.with_file("m", "1234");
+  CHECK(compiled(0) == "lowered");
+  CHECK(compiled(4) == "lowered");
+  CHECK(session.calls() == 6);
+  CHECK(compiled(3) == "too large");
+  CHECK(session.calls() == 6);
+}
+
+TEST_CASE("a piece is checked, then compiled, as far as the backend goes and the first refusal") {
+  const TestFolder folder;
+  Backend backend;
+  BackendSession session(backend, {.folder = folder.path("")});
+  const auto compiled = [&](int check, int compile) {
+    const auto program = [](const std::string& word, int code) -> std::optional<BackendCommand> {
+      if (code < 0) return std::nullopt;
+      return BackendCommand{
+          .argv = {"/bin/sh", "-c", "echo " + word + "; exit " + std::to_string(code)}};
+    };
+    backend.check = program("checks", check);
+    backend.compile = program("compiles", compile);
+    const Attempt attempt = session.compile({.model = "m", .out = "o"});
+    return verdict_words(attempt) + " " + std::string(lower_stage_name(attempt.stage)) + " " +
+           attempt.message;
+  };
+  CHECK(compiled(0, 0) == "lowered compile ");
+  CHECK(compiled(1, 0) == "refused check checks");
+  CHECK(compiled(0, 1) == "refused compile compiles");
+  CHECK(compiled(-1, 1) == "refused compile compiles");
+  CHECK(compiled(0, -1) == "lowered check ");
+  CHECK(session.calls() == 7);
+}
+
+TEST_CASE("a backend is called what it calls itself") {
+  const TestFolder folder;
+  const auto identity = [&](Backend backend, std::vector<std::string> launcher = {}) {
+    BackendSession session(backend, {.launcher = std::move(launcher), .folder = folder.path("")});
+    const auto made = session.identity();
+    CHECK(session.seconds() >= 0);
+    return made ? *made : "error: " + made.error().message;
+  };
+  const auto says = [&](const std::string& script) {
+    Backend backend = asking_backend(folder, kAgrees);
+    backend.identity = {"/bin/sh", "-c", script};
+    return backend;
+  };
+  CHECK(identity({}).empty());
+  CHECK(identity(asking_backend(folder, kAgrees)) == "7");
+  CHECK(identity(says("echo 'one 2'; echo more")) == "one 2");
+  CHECK(identity(says("echo why >&2; exit 3")) == "error: \"identity\" fails: why");
+  CHECK(identity(says("echo why >&2; kill -ABRT $$")) == "error: \"identity\" fails: why");
+  Backend none;
+  none.identity = {"/nonexistent/c"};
+  CHECK(identity(none) == "error: /nonexistent/c: No such file or directory");
+  none.identity.clear();
+  none.serve = BackendServe{.argv = {"/bin/sh", "-c", "echo; echo no package >&2; exit 1"}};
+  CHECK(identity(none) == "error: its first line is not a greeting:");
+  // A machine that is lost is asked for once more.
+  const std::string lost = "echo x >> times; echo Node failure >&2; exit 1";
+  CHECK(identity(says(lost), {"/usr/bin/env"}) == "error: \"identity\" fails: Node failure");
+  CHECK(folder.content("times") == "x\nx\n");
+  CHECK(identity(says(lost)) == "error: \"identity\" fails: Node failure");
+  CHECK(folder.content("times") == "x\nx\nx\n");
+}
+
+TEST_CASE("a backend has of the environment what its file passes and sets") {
+  Backend backend = shell_backend("test \"$FIRST$PASSED$OTHER\" = 12");
+  backend.environment.set = {{"FIRST", "1"}};
+  backend.environment.pass = {"PATH", "PASSED", "NOT_THERE"};
+  ::setenv("PASSED", "2", 1);
+  ::setenv("OTHER", "3", 1);
+  CHECK(judged(backend) == "lowered");
+  backend.environment.pass.emplace_back("OTHER");
+  CHECK(judged(backend) == "refused");
+}
+
+TEST_CASE("a verdict holds for the files that a backend is made of, and no others") {
+  const TestFolder folder;
+  Backend backend;
+  backend.folder = folder.path("");
+  const auto file = [&](const std::string& name) { return folder.path(name); };
+  backend.serve = BackendServe{.argv = {"/bin/sh", file("s.py"), "t.py", file("data")}};
+  backend.check = BackendCommand{.argv = {"{here}/c.json", file("none.sh")}};
+  backend.run = BackendCommand{.argv = {file("r.toml"), file("")}};
+  backend.environment.pass = {"PASSED"};
+  ::setenv("PASSED", "2", 1);
+  const auto hash = [&] {
+    return BackendSession(backend, {.folder = folder.path("")}).made_with();
+  };
+  for (const char* const name : {"s.py", "t.py", "data", "c.json", "r.toml", "beside.sh"}) {
+    folder.with_file(name, "1");
+  }
+  std::string last = hash();
+  const auto differs = [&] { return std::exchange(last, hash()) != last; };
+  CHECK_FALSE(differs());
+  // t.py is beside a script that may import it.
+  for (const char* const name : {"s.py", "t.py", "c.json", "r.toml"}) {
+    CHECK_FALSE(differs());
+    folder.with_file(name, "2");
+    CHECK(differs());
+  }
+  for (const char* const name : {"data", "beside.sh"}) folder.with_file(name, "2");
+  CHECK_FALSE(differs());
+  folder.with_file("new.py", "1");
+  CHECK(differs());
+  std::filesystem::permissions(file("data"), std::filesystem::perms::owner_all);
+  CHECK(differs());
+  ::setenv("PASSED", "3", 1);
+  CHECK(differs());
+}
+
+// What a program that is given x (float32 (2)) and z makes of them: the verdict and the outputs.
+std::string ran(TensorFormat format, const std::string& script, bool has_inputs = true) {
+  const TestFolder folder;
+  const Tensor x{.name = "x", .dtype = DType::float32, .dims = {2}, .bytes = "abcdefgh"};
+  const Tensor z{.name = "z", .dtype = DType::int8, .dims = {}, .bytes = "z"};
+  PieceFiles piece{.model = "m", .out = folder.path("o"), .seed = 5};
+  piece.inputs = {{"x", folder.with_file("x.pb", encode_tensor(x))}, {"z", folder.path("z.pb")}};
+  piece.outputs = {{"y", folder.path("y.pb")}, {"u", folder.path("u.pb")}};
+  if (has_inputs) folder.with_file("z.pb", encode_tensor(z));
+  Backend backend;
+  backend.tensors = format;
+  backend.run = BackendCommand{.argv = {"/bin/sh", "-c", script, "sh", "{inputs}", "{outputs}",
+                                        "{input_names}={shapes}", "{output_names}", "{seed}"}};
+  BackendSession session(backend, {.folder = folder.path("")});
+  const Attempt attempt = session.run(LowerStage::run, piece);
+  std::string text = verdict_words(attempt);
+  for (const NamedFile& output : piece.outputs) {
+    const auto made = read_tensor_file(output.file);
+    text += made ? ", " + made->name + " " + tensor_type_text(*made) + " " + made->bytes : ", none";
+  }
+  const std::size_t words = attempt.message.find(": ");
+  return text + (words == std::string::npos ? "" : attempt.message.substr(words));
+}
+
+TEST_CASE(
+    "a program gets its inputs in the format it asks for, and its outputs are taken from it") {
+  const std::string both = "float32 (2) abcdefgh", scalar = "int8 () z";
+  for (const TensorFormat format : {TensorFormat::pb, TensorFormat::npy}) {
+    CHECK(ran(format, "cp $1 $4; cp $2 $3") == "lowered, y " + scalar + ", u " + both);
+    CHECK(ran(format, "test \"$5 $6 $7 $8 $9\" = 'x=2 z= y u 5' && cp $1 $3; cp $1 $4") ==
+          "lowered, y " + both + ", u " + both);
+    CHECK(ran(format, "cp $1 $3") ==
+          "driver, y " + both + ", none: cannot be opened: No such file or directory");
+    CHECK(ran(format, "cp $1 $3; exit 1") == "refused, none, none");
+    CHECK(ran(format, "echo > $3; cp $1 $4") ==
+          "driver, none, none: is not a tensor file of the format that \"tensors\" names");
+    CHECK(ran(format, "", false).starts_with("driver, none, none"));
+  }
+  CHECK(ran(TensorFormat::raw, "test $(cat $1 $2) = abcdefghz && exit 3") == "refused, none, none");
 }
 
 TEST_CASE("a refusal on a full disk is no verdict on the piece") {
