@@ -111,7 +111,7 @@ std::string dims_of(const Graph& graph, std::string_view name) {
 }
 
 // The dims of what the last operator makes, with 7 for N. Each is "OP input... {field=number} >
-// output...;". An input is a tensor of reals or integers, f[2,-1] or i[3], where -1 is open; numbers,
+// output...;". An input is a tensor of reals or integers, f[2,-1] or i[3], where -1 is open; or numbers
 // (1,2), or =3 for a scalar, or ~(5) for the real 2.5; -, left out; or an earlier output, a, b...
 std::string sized(const std::string& text) {
   OpenModel open;
