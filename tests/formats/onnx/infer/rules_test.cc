@@ -481,7 +481,8 @@ TEST_CASE("operators of ONNX Runtime") {
 17 | uint8[N, 1, 3] a, float s, uint8 z, uint8[4, 1] b |
   | com.microsoft.QLinearAdd (a, s, z, b, s, z, s, z) | uint8[N, 4, 3]
 17 | uint8[N, 2, 10] x, float s, uint8 z |
-  | com.microsoft.QLinearAveragePool <kernel_shape = [3], strides = [2], ceil_mode = 1> (x, s, z, s, z) |
+  | com.microsoft.QLinearAveragePool <kernel_shape = [3], strides = [2], ceil_mode = 1>
+  (x, s, z, s, z) |
   uint8[N, 2, 5]
 17 | uint8[N, 2, 9, 9] x, float s, uint8 z |
   | com.microsoft.QLinearGlobalAveragePool (x, s, z, s, z) | uint8[N, 2, 1, 1]
