@@ -397,6 +397,34 @@ TEST_CASE("tflite: each operator has the sizes that its kernel gives it") {
       {"BATCH_MATMUL f[2,3] f[-1,5,3] {adj_y=1} > f[-1,-1,-1]", "[7, 2, 5]"},
       {"RFFT2D f[-1,8,16] (4,10) > f[-1,-1,-1]", "[7, 4, 6]"},
       {"SVDF f[-1,3] f[8,3] > f[-1,5]", "[7, 5]"},
+      {"RELU f[-1,-1] > f[-1,-1]", "[7, x0:1=1]"},
+      {"RELU f[-1,-1,-1] > f[-1,-1,-1]", "[7, x0:1=1, x0:2=1]"},
+      {"RELU f[4,-1] > f[-1,-1]", "[4, x0:1=1]"},
+      {"RELU f[-1,0] > f[-1,-1]", "[7, 0]"},
+      {"TOPK_V2 f[-1,9] i[] > f[-1,4] i[-1,-1]", "[7, 4] [7, ?]"},
+      // sizes of 0
+      {"RESHAPE f[0,6] (-1,3) > f[-1,-1]", "[0, 3]"},
+      {"RESHAPE f[0,6] (2,-1) > f[-1,-1]", "[2, 0]"},
+      {"RESHAPE f[2,0] (-1,3) > f[-1,-1]", "[0, 3]"},
+      {"STRIDED_SLICE f[0,4] (0,1) (1,3) (1,1) > f[-1,-1]", "[0, 2]"},
+      {"SLICE f[0,4] (0,1) (-1,2) > f[-1,-1]", "[0, 2]"},
+      {"CONCATENATION f[3,2] f[0,2] > f[-1,-1]", "[3, 2]"},
+      {"SQUEEZE f[0,1] > f[-1]", "[0]"},
+      {"SPLIT =0 f[0,4] {num_splits=2} > f[-1,-1] f[-1,-1]", "[0, 4] [0, 4]"},
+      {"SPLIT =1 f[0,4] {num_splits=1} > f[-1,-1]", "[0, 4]"},
+      {"CONV_2D f[-1,0,9,3] f[8,1,1,3] - {padding=0,stride_h=1,stride_w=1} > f[-1,-1,-1,-1]",
+       "[7, 0, 9, 8]"},
+      {"CONV_2D f[-1,0,9,3] f[8,1,1,3] - {padding=1,stride_h=1,stride_w=1} > f[-1,-1,-1,-1]",
+       "[7, 0, 9, 8]"},
+      // sizes that are not known
+      {"WHERE f[-1,3] > i[-1,2]; TILE a (2,3) > i[-1,-1]", "[?, 6]"},
+      {"WHERE f[-1,3] > i[-1,2]; RESHAPE a (-1,1) > i[-1,-1]", "[?, 1]"},
+      {"WHERE f[-1,3] > i[-1,2]; PAD a (1,1,1,1) > i[-1,-1]", "[?, 4]"},
+      {"WHERE f[-1,3] > i[-1,2]; SPLIT =0 a {num_splits=2} > i[-1,-1] i[-1,-1]", "[?, 2] [?, 2]"},
+      {"WHERE f[-1,3] > i[-1,2]; STRIDED_SLICE a (1,0) (3,1) (1,1) > i[-1,-1]", "[?, 1]"},
+      {"WHERE f[-1,3] > i[-1,2]; SLICE a (1,0) (-1,1) > i[-1,-1]", "[?, 1]"},
+      {"WHERE f[-1,3] > i[-1,2]; SLICE a (1,0) (3,1) > i[-1,-1]", "[3, 1]"},
+      {"WHERE f[-1,3] > i[-1,2]; TRANSPOSE a (1,0) > i[-1,-1]", "[2, ?]"},
   };
   for (const auto& [text, dims] : cases) {
     INFO(text);
@@ -446,10 +474,13 @@ TEST_CASE("tflite: numbers are computed as the kernel computes them") {
       {"MAXIMUM (2,9) (4,5) > i[2]", "[4, 9]"},
       {"MINIMUM (2,9) (4,5) > i[2]", "[2, 5]"},
       {"SHAPE f[-1,3] > i[2]", "[7, 3]"},
+      {"SHAPE f[0,3] > i[2]", "[0, 3]"},
       {"STRIDED_SLICE (10,20,30,40) (1) (4) (2) > i[2]", "[20, 40]"},
       {"STRIDED_SLICE (10,20,30) (2) (-9) (-2) > i[2]", "[30, 10]"},
       {"SLICE (10,20,30) (1) (-1) > i[2]", "[20, 30]"},
       {"SLICE (10,20,30) (0) (2) > i[2]", "[10, 20]"},
+      {"SLICE (10,20) (0) (2) > i[2]", "[10, 20]"},
+      {"SLICE (10,20,30) (2) (2) > i[2]", "[30, ?]"},
       {"PACK =6 =5 {values_count=2} > i[2]", "[6, 5]"},
       {"CONCATENATION (2) (3) > i[2]", "[2, 3]"},
       {"GATHER (10,20,30) (2,0) > i[2]", "[30, 10]"},
@@ -504,6 +535,12 @@ TEST_CASE("tflite: a number is known as far as its tensor holds it, and sizes up
   };
   CHECK(last_of("256") == "[255]");
   CHECK(last_of("257") == "[?]");
+  const auto filled = [](const std::string& count) {
+    return sized("FILL (" + count + ") =3 > i[-1]; SLICE a (255) (1) > i[1]; " +
+                 "BROADCAST_TO f[1] b > f[-1]");
+  };
+  CHECK(filled("256") == "[3]");
+  CHECK(filled("257") == "[?]");
 }
 
 }  // namespace
