@@ -302,6 +302,101 @@ TEST_CASE("tflite: results of a branch have sizes where both sides agree") {
   CHECK(sizes(true) == "[3, 4] [?, 4]");
 }
 
+TEST_CASE("tflite: a body that is called several times has sizes where all calls agree") {
+  struct Caller {
+    std::string_view op;
+    SchemaFieldId slot;
+    OutTable options;
+    SchemaFieldId body;
+  };
+  const Caller callers[] = {
+      {"CALL", tfl::op::builtin_options, OutTable(schema_table("CallOptions")),
+       schema_field("CallOptions", "subgraph")},
+      {"STABLEHLO_COMPOSITE", tfl::op::builtin_options_2,
+       OutTable(schema_table("StableHLOCompositeOptions")),
+       schema_field("StableHLOCompositeOptions", "decomposition_subgraph_index")}};
+  for (const Caller& caller : callers) {
+    for (const bool agrees : {true, false}) {
+      OpenModel open;
+      const std::int32_t x = open.tensor("x", {-1, 4}), w = open.tensor("w", {agrees ? 3 : 5, 4});
+      std::vector<std::int32_t> given = {x, w, x}, made;
+      for (const std::int32_t input : given) {
+        made.push_back(open.tensor("y" + std::to_string(made.size()), {-1, 4}));
+        OutTable options = caller.options;
+        options.set(caller.body, std::int64_t{1});
+        open.op(caller.op, {input}, {made.back()}).set(caller.slot, std::move(options));
+      }
+      open.model().set_ends({x, w}, made);
+      open.model().begin_subgraph("body");
+      const std::int32_t in = open.tensor("in", {-1, 4}), out = open.tensor("out", {-1, 4});
+      open.op("NEG", {in}, {out});
+      open.model().set_ends({in}, {out});
+      const TfliteRead bound = read(open, {.dims = {{"N", 3}}, .inputs = {}});
+      std::string all;
+      for (const char* const name : {"y0", "y1", "y2", "out"}) {
+        all += dims_of(bound.loaded.graph, name);
+      }
+      INFO(caller.op);
+      CHECK(all == (agrees ? "[3, 4][3, 4][3, 4][3, 4]" : "[3, 4][?, 4][?, 4][?, 4]"));
+    }
+  }
+}
+
+TEST_CASE("tflite: numbers of a branch size what follows where both sides agree") {
+  const auto sizes = [](std::int32_t other) {
+    OpenModel open;
+    const std::int32_t which = open.tensor("which", {}, 6), x = open.tensor("x", {-1, 4});
+    const std::int32_t to = open.tensor("to", {2}, kInt32), y = open.tensor("y", {-1, -1});
+    OutTable options(schema_table("IfOptions"));
+    options.set(schema_field("IfOptions", "then_subgraph_index"), std::int64_t{1});
+    options.set(schema_field("IfOptions", "else_subgraph_index"), std::int64_t{2});
+    open.op("IF", {which, x}, {to}).set(tfl::op::builtin_options, std::move(options));
+    open.op("BROADCAST_TO", {open.tensor("one", {1}), to}, {y});
+    open.model().set_ends({which, x}, {y});
+    for (const bool is_then : {true, false}) {
+      open.model().begin_subgraph(is_then ? "then" : "else");
+      const std::int32_t in = open.tensor("in", {-1, 4}), shape = open.tensor("s", {2}, kInt32);
+      if (is_then) {
+        open.op("SHAPE", {in}, {shape});
+      } else {
+        open.op("NEG", {open.ints({-3, -other})}, {shape});
+      }
+      open.model().set_ends({in}, {shape});
+    }
+    return dims_of(read(open, {.dims = {{"N", 3}}, .inputs = {}}).loaded.graph, "y");
+  };
+  CHECK(sizes(4) == "[3, 4]");
+  CHECK(sizes(5) == "[?, ?]");
+}
+
+TEST_CASE("tflite: of the values of a loop those have sizes that it does not change") {
+  OpenModel open;
+  const std::int32_t x = open.tensor("x", {-1, 4}), z = open.tensor("z", {-1, 2});
+  const std::int32_t y = open.tensor("y", {-1, 4}), w = open.tensor("w", {-1, 2});
+  OutTable options(schema_table("WhileOptions"));
+  options.set(schema_field("WhileOptions", "cond_subgraph_index"), std::int64_t{1});
+  options.set(schema_field("WhileOptions", "body_subgraph_index"), std::int64_t{2});
+  open.op("WHILE", {x, z}, {y, w}).set(tfl::op::builtin_options, std::move(options));
+  open.model().set_ends({x, z}, {y, w});
+  open.model().begin_subgraph("cond");
+  const std::int32_t a = open.tensor("a", {-1, 4}), b = open.tensor("b", {-1, 2});
+  const std::int32_t yes = open.tensor("yes", {-1, 4}, 6);
+  open.op("EQUAL", {a, a}, {yes});
+  open.model().set_ends({a, b}, {yes});
+  open.model().begin_subgraph("body");
+  const std::int32_t in = open.tensor("in", {-1, 4}), also = open.tensor("also", {-1, 2});
+  const std::int32_t out = open.tensor("out", {-1, 4}), kept = open.tensor("kept", {-1, 2});
+  open.op("CONCATENATION", {in, in}, {out});
+  open.op("NEG", {also}, {kept});
+  open.model().set_ends({in, also}, {out, kept});
+  const TfliteRead bound = read(open, {.dims = {{"N", 3}}, .inputs = {}});
+  std::string all;
+  for (const char* const name : {"y", "w", "out", "kept", "yes"}) {
+    all += dims_of(bound.loaded.graph, name);
+  }
+  CHECK(all == "[?, 4][3, 2][?, 4][?, 2][?, 4]");
+}
+
 TEST_CASE("tflite: a slice is cut, shrunk and widened as its masks say") {
   constexpr SchemaFieldId kBegin = schema_field("StridedSliceOptions", "begin_mask");
   constexpr SchemaFieldId kEnd = schema_field("StridedSliceOptions", "end_mask");
