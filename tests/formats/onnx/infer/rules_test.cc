@@ -564,6 +564,55 @@ TEST_CASE("operators of newer versions") {
 )");
 }
 
+// "axis pads window" of the first axis that is shorter than the window of a call of a, b, c and d.
+std::string below_window(const std::string& call, const std::vector<std::int64_t>& dims,
+                         const std::vector<std::int64_t>& weights = {}) {
+  std::vector<OnnxType> types;
+  for (const auto& sizes : {dims, weights}) {
+    std::vector<OnnxDim> shape;
+    for (const std::int64_t size : sizes) shape.push_back(fixed_dim(size));
+    types.push_back(onnx_tensor_type(DType::float32, std::move(shape)));
+  }
+  const SourceFile file =
+      onnx_file("g (float a, float b, float c, float d) => (float r) { r = " + call + " }");
+  const auto model = index_onnx(file);
+  REQUIRE(model);
+  OnnxNode room;
+  const OnnxNode& node = model->graph.nodes.read(0, room);
+  std::vector<const OnnxType*> reads(node.inputs.size(), &types[1]);
+  reads[0] = &types[0];
+  const auto found = axis_below_window(node, reads);
+  if (!found) return "none";
+  return std::to_string(found->axis) + " " + std::to_string(found->pads) + " " +
+         std::to_string(found->window);
+}
+
+TEST_CASE("an axis is too short for a window where it is known, and even padded it is shorter") {
+  CHECK(below_window("MaxPool <kernel_shape = [3, 9]> (a)", {1, 1, 3, 8}) == "3 0 9");
+  CHECK(below_window("MaxPool <kernel_shape = [3, 9]> (a)", {1, 1, 2, 8}) == "2 0 3");
+  CHECK(below_window("MaxPool <kernel_shape = [3, 9]> (a)", {1, 1, 3, 9}) == "none");
+  CHECK(below_window("MaxPool <kernel_shape = [3, 9]> (a)", {1, 1, -1, 8}) == "3 0 9");
+  CHECK(below_window("MaxPool <kernel_shape = [3, 9]> (a)", {1, 1, 3}) == "none");
+  const std::string padded = "MaxPool <kernel_shape = [9, 9], pads = [1, 2, 3, 4]> (a)";
+  CHECK(below_window(padded, {1, 1, 5, 2}) == "3 6 9");
+  CHECK(below_window(padded, {1, 1, 5, 3}) == "none");
+  CHECK(below_window(padded, {1, 1, 4, 3}) == "2 4 9");
+  CHECK(below_window("AveragePool <kernel_shape = [3], dilations = [4]> (a)", {1, 1, 8}) ==
+        "2 0 9");
+  CHECK(below_window("LpPool <kernel_shape = [3], dilations = [4]> (a)", {1, 1, 9}) == "none");
+  CHECK(below_window("MaxPool <kernel_shape = [9], auto_pad = \"SAME_UPPER\"> (a)", {1, 1, 8}) ==
+        "none");
+  CHECK(below_window("MaxPool <kernel_shape = [9], auto_pad = \"VALID\"> (a)", {1, 1, 8}) ==
+        "2 0 9");
+  CHECK(below_window("Conv (a, b)", {1, 3, 3, 4}, {8, 3, 3, 5}) == "3 0 5");
+  CHECK(below_window("Conv <kernel_shape = [3, 4]> (a, b)", {1, 3, 3, 4}, {8, 3, 3, 5}) == "none");
+  CHECK(below_window("ConvInteger (a, b)", {1, 3, 2}, {8, 3, 3}) == "2 0 3");
+  CHECK(below_window("QLinearConv (a, c, d, b)", {1, 3, 2}, {8, 3, 3}) == "2 0 3");
+  CHECK(below_window("QLinearConv (a, c)", {1, 3, 2}, {8, 3, 3}) == "none");
+  CHECK(below_window("ConvTranspose (a, b)", {1, 3, 2}, {8, 3, 3}) == "none");
+  CHECK(below_window("Conv (a, b)", {1, 3, 2}, {}) == "none");
+}
+
 }  // namespace
 
 }  // namespace cleave
