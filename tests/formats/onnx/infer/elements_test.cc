@@ -370,6 +370,88 @@ TEST_CASE("Elements are moved, picked and repeated") {
 )");
 }
 
+TEST_CASE("Elements at the edges of what an operator takes") {
+  check_elements(R"(
+7 | int64[2] {5, 0}; int64[1] {0} | Pow (a, b) | int64[2] {1, 1}
+6 | int64[2] {5, 0}; int64[1] {0} | Pow (a, b) | none
+13 | int64[2] {5, 2}; int64[3] {1, 2, 3} | Pow (a, b) | none
+10 | float32[2] {0, 9} | Clip <max = 8.0> (a) | float32[2] {0, 8}
+11 | float32[2] {0, 9}; float32[] {2} | Clip (a, b) | float32[2] {2, 9}
+11 | float32[2] {0, 9}; float32[2] {2, 3} | Clip (a, b) | none
+13 | int64[2, 2, 2] {1, 2, 3, 4, 5, 6, 7, 8}; int64[1] {1} | ReduceSum <keepdims = 0> (a, b) |
+  int64[2, 2] {4, 6, 12, 14}
+13 | float32[2] {2, 3} | ReduceProd (a) | float32[1] {6}
+13 | float32[2] {0.5, 4} | ReduceProd (a) | none
+13 | int64[0] {} | ReduceMean (a) | none
+13 | int64[] {1} | ArgMax (a) | none
+13 | int64[0] {} | ArgMax (a) | none
+14 | float32[2] {1, 2}; int64[] {0} | CumSum (a, b) | none
+14 | int64[2] {1, 2}; int64[] {1} | CumSum (a, b) | none
+13 | int64[3] {1, 2, 3}; int64[2] {0, 3} | Split (a, b) | int64[0] {}; int64[3] {1, 2, 3}
+6 | int64[1] {1}; int64[1] {2} | Tile (a, b) | int64[2] {1, 1}
+9 | int64[3] {1, 3, 2} | TopK <k = 2> (a) | int64[2] {3, 2}; int64[2] {1, 2}
+10 | int64[3] {1, 3, 2}; int64[1] {3} | TopK (a, b) | int64[3] {3, 2, 1}; int64[3] {1, 2, 0}
+13 | int64[3] {1, 3, 2}; int64[1] {0} | TopK (a, b) | int64[0] {}; int64[0] {}
+13 | int64[3] {1, 3, 2}; int64[1] {4} | TopK (a, b) | none
+13 | int64[3] {1, 2, 3}; int64[1, 1] {1}; int32[1] {8} | ScatterND (a, b, c) | none
+13 | int64[3] {1, 2, 3}; int64[] {1} | GatherND (a, b) | none
+13 | int64[2, 2] {1, 2, 3, 4}; int64[1, 3] {1, 1, 1} | GatherND (a, b) | none
+13 | int64[2] {0, 0}; int64[] {1}; int64[2] {3, 7} | OneHot (a, b, c) | int64[2, 1] {7, 7}
+13 | int64[2] {0, 0}; int64[] {0}; int64[2] {3, 7} | OneHot (a, b, c) | none
+)");
+}
+
+TEST_CASE("Without the elements of one of its inputs no operator makes any") {
+  for (const char* const line : {
+           "int64[2] {1, 2}; int64[2] {3, 4} | Add (a, b)",
+           "int64[2] {1, 2}; int64[2] {3, 4}; int64[2] {3, 4} | Min (a, b, c)",
+           "int64[2] {1, 2}; int64[2] {3, 4} | Less (a, b)",
+           "int64[2] {1, 2}; int64[2] {3, 4} | Pow (a, b)",
+           "bool[1] {1}; int64[1] {3}; int64[1] {4} | Where (a, b, c)",
+           "bool[1] {1} | Not (a)",
+           "int64[1] {1} | Neg (a)",
+           "int64[1] {1} | Cast <to = 6> (a)",
+           "int64[1] {1}; int64[] {0}; int64[] {4} | Clip (a, b, c)",
+           "int64[] {1}; int64[] {8}; int64[] {3} | Range (a, b, c)",
+           "int64[2] {1, 2}; int64[1] {0} | ReduceSum (a, b)",
+           "int64[2] {1, 3}; int64[1] {0} | ReduceMean <axes = [0]> (a)",
+           "int64[2] {1, 3} | ArgMax (a)",
+           "int64[2] {1, 3}; int64[] {0} | CumSum (a, b)",
+           "int64[2] {1, 3}; int64[2] {1, 1} | Split (a, b)",
+           "int64[2] {1, 3}; int64[1] {2} | Tile (a, b)",
+           "int64[2] {1, 3}; int64[1] {1} | TopK (a, b)",
+           "int64[2] {1, 3}; int64[1] {1} | Gather (a, b)",
+           "int64[2] {1, 3}; int64[1] {1} | GatherElements (a, b)",
+           "int64[2] {1, 3}; int64[1, 1] {1} | GatherND (a, b)",
+           "int64[2] {1, 3}; int64[1] {1}; int64[1] {4} | ScatterElements (a, b, c)",
+           "int64[2] {1, 3}; int64[1, 1] {1}; int64[1] {4} | ScatterND (a, b, c)",
+           "int64[2] {1, 0}; int64[] {2}; int64[2] {0, 4} | OneHot (a, b, c)",
+           "int64[2] {1, 0} | NonZero (a)",
+           "int64[2] {1, 0}; int64[2] {2, 1} | Reshape (a, b)",
+           "int64[2] {1, 0}; int64[1] {0}; int64[1] {2}; int64[1] {0}; int64[1] {1} | "
+           "Slice (a, b, c, d, e)",
+           "int64[1, 2] {1, 0} | Transpose (a)",
+           "int64[1] {1}; int64[1] {2} | Concat <axis = 0> (a, b)",
+           "int64[1] {1}; int64[1] {2} | Expand (a, b)",
+           "int64[1] {2} | ConstantOfShape (a)",
+       }) {
+    const std::vector<std::string> cells = split_at(line, '|'), values = split_at(cells[0], ';');
+    INFO(line);
+    const std::int64_t opset = cells[1].find("axes") == std::string::npos ? 17 : 13;
+    CHECK(made(opset, cells[0], cells[1]).find("none") == std::string::npos);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const char name = static_cast<char>('a' + i);
+      if (cells[1].find(name, cells[1].find('(')) == std::string::npos) continue;
+      std::string fewer;
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        fewer += values[k].substr(0, k == i ? values[k].find(" {") : values[k].npos) + ";";
+      }
+      INFO(name);
+      CHECK(made(opset, fewer, cells[1]) == "none");
+    }
+  }
+}
+
 }  // namespace
 
 // ---- elements test ----
