@@ -111,8 +111,8 @@ std::string dims_of(const Graph& graph, std::string_view name) {
 }
 
 // The dims of what the last operator makes, with 7 for N. Each is "OP input... {field=number} >
-// output...;". An input is a tensor of reals or integers, f[2,-1] or i[3], where -1 is open; or numbers
-// (1,2), or =3 for a scalar, or ~(5) for the real 2.5; -, left out; or an earlier output, a, b...
+// output...;". An input is a tensor of reals or integers, f[2,-1] or i[3], where -1 is open; numbers,
+// (1,2); a scalar, =3; the real 2.5, ~(5); -, left out; or an earlier output, a, b and so on.
 std::string sized(const std::string& text) {
   OpenModel open;
   std::vector<std::int32_t> given, made;
