@@ -103,6 +103,10 @@ TEST_CASE("A size that an exporter computed follows from the names in it") {
   CHECK(value_of("(s53 - 8) % 9223372036854775807") == "9223372036854775806");
   CHECK(value_of("(s53 - 8) // 9223372036854775807 + 2") == "1");
   CHECK(value_of("floor(-s53/2) + 9") == "5");
+  CHECK(value_of("floor((s53 - 9)/2) + 9") == "8");
+  CHECK(value_of("(s53 - 9)//2 + 9") == "8");
+  CHECK(value_of("(s53 - 9) % 2 + 9") == "9");
+  CHECK(value_of("(s53 - 10) % 2 + 9") == "10");
   CHECK(value_of("floor(s53/2 - 1/2) + 1") == "4");
   CHECK(value_of("floor(past_length/2 - 1/2) + 1") == "5");
   CHECK(value_of("floor(floor(s53/2 - 1/2)/2 - 1/2) + 1") == "2");
@@ -166,6 +170,19 @@ TEST_CASE(
     CHECK(text(other) == "2*`" + std::string(other) + "` - 3*M*M - 0.5");
   }
   CHECK(expression_text({{{-1, {1}}}}, std::vector<std::string>{"N"}) == "-1*N");
+}
+
+TEST_CASE("A term is what is more than rounding of the values, whatever their size") {
+  const auto text_of = [](double factor, double noise) {
+    const SampleGrid grid{.first = {1}, .step = {1}};
+    const auto made = fitted(grid, [&](auto at) {
+      return factor * static_cast<double>(at[0]) + (at[0] == 2 ? noise : 0);
+    });
+    return made ? expression_text(*made, std::vector<std::string>{"N"}) : "none";
+  };
+  CHECK(text_of(1 << 30, 0.01) == "1073741824*N");
+  CHECK(text_of(0, 1e-12) == "0");
+  CHECK(text_of(0, 8) == "4*N*N*N - 32*N*N + 76*N - 48");
 }
 
 TEST_CASE("No number is a polynomial without terms") {

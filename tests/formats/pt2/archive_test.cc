@@ -63,12 +63,38 @@ TEST_CASE("a table of weights that is damaged is refused") {
   const std::string where = "is damaged: record \"m/data/weights/model_weights_config.json\" ";
   CHECK(fault("{}") == where + "has no \"config\"");
   CHECK(fault("[]") == where + "holds something else where an object must be");
+  CHECK(fault(R"({"config": []})") == where + "holds something else where an object must be");
+  CHECK(fault(R"({"config": {"w": {"path_name": 7}}})") ==
+        where + "names a record \"\" for \"w\", which is not there");
   CHECK(fault(R"({"config": {"w": {"path_name": "weight_1"}}})") ==
         where + "names a record \"weight_1\" for \"w\", which is not there");
   CHECK(fault(R"({"config": {"w": {"path_name": "weight_0"}, "w": {"path_name": "weight_0"}}})") ==
         where + "names \"w\" twice");
   CHECK(fault(kTable + "}"s).starts_with(where + "is not JSON"));
   CHECK(fault(std::string(kTable).substr(0, 30)).starts_with(where + "is not JSON"));
+}
+
+TEST_CASE("a tensor begins in its record where its description has an offset that can be one") {
+  const auto first_element = [](const std::string& meta) -> std::int64_t {
+    const std::string table = R"({"other": {"w": {}}, "config": {"w": {"tensor_meta": )" + meta +
+                              R"(, "path_name": "weight_0", "is_param": true}}})";
+    const SourceFile source = SourceFile::from_text("m.pt2", zip_of(raw_archive(table)));
+    const auto archive = read_pt2_archive(source);
+    return archive ? archive->weights.find("w")->first_element : -1;
+  };
+  const auto at = [&](const std::string& offset) {
+    return first_element(R"({"dtype": 7, "storage_offset": )" + offset + R"(, "layout": 7})");
+  };
+  CHECK(at(R"({"as_int": 4})") == 4);
+  CHECK(at(R"({"as_float": 5, "as_int": 4, "as_name": 6})") == 4);
+  CHECK(at(R"({"as_int": -4})") == 0);
+  CHECK(at(R"({"as_int": 1.5})") == 0);
+  CHECK(at(R"({"as_int": "4"})") == 0);
+  CHECK(at(R"({"as_name": 4})") == 0);
+  CHECK(at("4") == 0);
+  CHECK(first_element(R"({"sizes": {"as_int": 3}, "strides": [{"as_int": 1}]})") == 0);
+  CHECK(first_element("null") == 0);
+  CHECK(first_element("[4]") == 0);
 }
 
 TEST_CASE("other kinds of archives are refused by name") {

@@ -1,5 +1,6 @@
 #include "formats/pt2/pt2.h"
 
+#include <map>
 #include <string>
 
 #include "core/lists/support.h"
@@ -251,6 +252,62 @@ TEST_CASE("inputs that are numbers may stand between tensors, and are no inputs 
   CHECK(graph.value(graph.inputs()[1]).name == "y");
   REQUIRE(graph.parameters().size() == 1);
   CHECK(graph.operands(NodeId{0}).size() == 3);
+}
+
+// "r < w: why" for each pair of nodes in order, "a v w: why" for those that stay together.
+std::string ties_of(ProgramText& program) {
+  const Pt2Model& model = program.model({"c"});
+  const NodeTies ties = pt2_ties(model);
+  std::map<NodeId, std::string> names;
+  for (std::uint32_t i = 0; i < model.program.nodes.size(); ++i) {
+    names[model.placed(i)] = model.program.nodes[i].name;
+  }
+  std::string text;
+  for (const auto& tie : ties.order) {
+    text += names[tie.before] + " < " + names[tie.after] + ": " + tie.memory + "\n";
+  }
+  REQUIRE(ties.causes.size() == ties.whole.size());
+  for (std::size_t i = 0; i < ties.whole.size(); ++i) {
+    for (const NodeId node : ties.whole[i]) text += names[node] + " ";
+    text.back() = ':';
+    text += " " + ties.causes[i] + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("nodes that a split keeps together or in order are those of the graph, with the cause") {
+  const std::string check = "_assert_tensor_metadata.default";
+  ProgramText memory;
+  memory.parameter("p", "w")
+      .node("constant", "neg.default", {"p"})
+      .node("a", "neg.default", {"x"})
+      .node("v", "t.default", {"a"})
+      .node("w", "relu_.default", {"v"})
+      .node("c", "add.Tensor", {"a", "constant"});
+  CHECK(ties_of(memory) ==
+        "a < w: \"a\", which is written in place\n"
+        "v < w: \"a\", which is written in place\n"
+        "w < c: \"a\", which is written in place\n"
+        "a v w: nodes that write or view the same memory\n");
+  const std::string path = "=torch._functorch.predispatch._vmap_";
+  ProgramText region;
+  region.node("in", path + "increment_nesting", {})
+      .node("checked", check, {"x"})
+      .node("b", "neg.default", {"x"})
+      .node("out", path + "decrement_nesting", {})
+      .node("c", "neg.default", {"b"});
+  CHECK(ties_of(region) == "in b out: nodes of one vmap region\n");
+  ProgramText order;
+  order.buffer("s", "count")
+      .node("checked", check, {"s"})
+      .node("r", "neg.default", {"s"})
+      .node("first", "rand_like.default", {"x"})
+      .node("w", "relu_.default", {"s"})
+      .node("second", "rand_like.default", {"x"})
+      .node("c", "add.Tensor", {"first", "second"});
+  CHECK(ties_of(order) ==
+        "r < w: \"s\", which is written in place\n"
+        "first < second: the generator of random numbers\n");
 }
 
 // The node made by ProgramText for `result`, as torch up to 2.7 writes it: without a name.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/cost/cost.h"
+#include "formats/report/words/words.h"
 #include "formats/tflite/internal.h"
 #include "tests/catch2.h"
 #include "tests/formats/tflite/flat_model.h"
@@ -48,6 +49,55 @@ TEST_CASE("tflite: fields that are not stored have the schema's defaults, enums 
   REQUIRE((dilation != nullptr && padding != nullptr));
   CHECK(graph.attribute_pools().integers_of(*dilation).front() == 1);
   CHECK(graph.attribute_pools().strings_of(*padding).front() == "SAME");
+}
+
+TEST_CASE("tflite: lists of numbers, truths and reals are values; those of bytes have none") {
+  const auto texts_of = [](std::uint32_t op, SchemaFieldId slot, OutTable options) {
+    FlatModel model;
+    model.begin_subgraph("main");
+    const std::int32_t x = model.tensor("x", {2, 1}), y = model.tensor("y", {2, 1});
+    model.op(op, {x}, {y}).set(slot, std::move(options));
+    model.set_ends({x}, {y});
+    const TfliteRead read = read_bytes(model.bytes());
+    const Graph& graph = read.loaded.graph;
+    std::string texts;
+    for (const Attribute& attribute : graph.attributes(NodeId{0})) {
+      if (attribute.type == AttributeType::integer) continue;
+      texts += std::string(graph.text(attribute.name)) + "=" +
+               attribute_text(graph.attribute_pools(), attribute) + "\n";
+    }
+    return texts;
+  };
+  OutTable convolution(schema_table("StablehloConvolutionOptions"));
+  const auto longs = [](const std::vector<std::int64_t>& values) {
+    return std::string(reinterpret_cast<const char*>(values.data()), 8 * values.size());
+  };
+  convolution.set(schema_field("StablehloConvolutionOptions", "window_strides"),
+                  longs({std::int64_t{1} << 40, -2}));
+  convolution.set(schema_field("StablehloConvolutionOptions", "window_reversal"),
+                  std::string_view("\1\0", 2));
+  convolution.set(schema_field("StablehloConvolutionOptions", "precision_config"),
+                  std::vector<std::int32_t>{0, 1});
+  CHECK(texts_of(schema_operator("STABLEHLO_CONVOLUTION"), tfl::op::builtin_options_2,
+                 std::move(convolution)) ==
+        "window_strides=[1099511627776, -2]\nwindow_reversal=[1, 0]\nprecision_config=...\n");
+  OutTable squeeze(schema_table("SqueezeOptions"));
+  squeeze.set(schema_field("SqueezeOptions", "squeeze_dims"), std::vector<std::int32_t>{-1});
+  CHECK(texts_of(schema_operator("SQUEEZE"), tfl::op::builtin_options, std::move(squeeze)) ==
+        "squeeze_dims=[-1]\n");
+  OutTable bucketize(schema_table("BucketizeOptions"));
+  const std::vector<float> bounds = {0.5F, -2};
+  bucketize.set(schema_field("BucketizeOptions", "boundaries"),
+                {reinterpret_cast<const char*>(bounds.data()), 8});
+  CHECK(texts_of(schema_operator("BUCKETIZE"), tfl::op::builtin_options, std::move(bucketize)) ==
+        "boundaries=[0.5, -2]\n");
+  OutTable call(schema_table("StablehloCustomCallOptions"));
+  call.set(schema_field("StablehloCustomCallOptions", "call_target_name"), "f");
+  call.set(schema_field("StablehloCustomCallOptions", "has_side_effect"), std::int64_t{1});
+  call.set(schema_field("StablehloCustomCallOptions", "custom_attributes"), std::string_view("ab"));
+  CHECK(texts_of(schema_operator("STABLEHLO_CUSTOM_CALL"), tfl::op::builtin_options_2,
+                 std::move(call)) ==
+        "call_target_name=\"f\"\nhas_side_effect=true\ncustom_attributes=...\n");
 }
 
 TEST_CASE("tflite: operators on constants only are constants, and nodes with --fold off") {

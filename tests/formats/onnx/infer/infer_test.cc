@@ -162,6 +162,64 @@ TEST_CASE("A binding of an unknown dim or input is refused") {
   CHECK_THAT(types(graph, input("x", {4, 5})), Catch::Matchers::Contains("\"x\""));
 }
 
+// The type of each node's output, or the faults, each with its notes.
+std::string with_sizes(const std::vector<std::pair<std::string, std::int64_t>>& dims,
+                       const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& inputs,
+                       const std::string& graph =
+                           "g (float[N, 3] x, float[M, N] z, float[] w) => "
+                           "(float[] y) { t = NonZero (z) u = Add (x, x) "
+                           "v = Neg (w) y = Abs (v) }",
+                       const ModelEdit& edit = nullptr) {
+  ShapeBindings bindings;
+  bindings.dims = {dims.begin(), dims.end()};
+  bindings.inputs = {inputs.begin(), inputs.end()};
+  const SourceFile source = onnx_file(graph, edit);
+  const auto loaded = read_onnx(source, bindings);
+  if (loaded) return types(source, bindings);
+  std::string text;
+  for (const Diagnostic& fault : loaded.error()) {
+    text += fault.message;
+    for (const std::string& note : fault.notes) text += "; " + note;
+    text += "\n";
+  }
+  return text;
+}
+
+TEST_CASE("Sizes of dims and inputs are taken where they agree, and else refused with both") {
+  CHECK(with_sizes({{"N", 0}}, {}) ==
+        "t: int64[2, ?]\nu: float32[0, 3]\nv: float32[...]\ny: float32[...]\n");
+  CHECK(with_sizes({{"N", 4}, {"t:1", 5}, {"t:2", 6}}, {{"x", {4, -1}}, {"w", {2, -1}}}) ==
+        "t: int64[2, 5]\nu: float32[4, 3]\nv: float32[2, ?]\ny: float32[2, ?]\n");
+  CHECK(with_sizes({}, {{"x", {-1, 3}}, {"z", {0, 7}}}) ==
+        "t: int64[2, ?]\nu: float32[7, 3]\nv: float32[...]\ny: float32[...]\n");
+  CHECK(with_sizes({{"N", -1}, {"K", 2}}, {}) ==
+        "dim \"N\" cannot be -1\n"
+        "the model has no symbolic dim \"K\"; did you mean \"M\"? it has \"M\", \"N\"\n");
+  CHECK(with_sizes({{"x:0", 2}, {"t:one", 2}, {"t:", 3}}, {}) ==
+        "the model has no symbolic dim \"x:0\"; it has \"M\", \"N\"\n"
+        "the model has no symbolic dim \"t:one\"; it has \"M\", \"N\"\n"
+        "the model has no symbolic dim \"t:\"; it has \"M\", \"N\"\n");
+  CHECK(with_sizes({{"N", 4}}, {{"x", {5, 3}}}) == "dim \"N\" cannot be both 4 and 5\n");
+  CHECK(with_sizes({}, {{"x", {5, 3}}, {"z", {1, 6}}}) == "dim \"N\" cannot be both 5 and 6\n");
+  CHECK(with_sizes({}, {{"x", {-1, 4}}, {"z", {2}}, {"xx", {2}}}) ==
+        "input \"x\" is float32[N,3] in the file, which [?,4] contradicts\n"
+        "input \"z\" is float32[M,N] in the file, which [2] contradicts\n"
+        "\"xx\" is not an input of the model; did you mean \"x\"?\n");
+  CHECK(with_sizes({{"N", 2}}, {}, "g (float[2] x) => (float[2] y) { y = Abs (x) }") ==
+        "the model has no symbolic dim \"N\"; it has none: every dim of its inputs is fixed or "
+        "unknown\n");
+  const auto with_computed = [](onnx::ModelProto& model) {
+    auto* const type = model.mutable_graph()->mutable_input(0)->mutable_type();
+    type->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_param(
+        "floor(height/2) + 1");
+  };
+  const std::string computed = "g (float[width, half, height] x) => (float[] y) { y = Abs (x) }";
+  CHECK(with_sizes({{"highth", 2}}, {}, computed, with_computed) ==
+        "the model has no symbolic dim \"highth\"; did you mean \"height\"? it has \"height\", "
+        "\"width\", \"floor(height/2) + 1\"\n");
+  CHECK(with_sizes({{"height", 9}}, {}, computed, with_computed) == "y: float32[width, 5, 9]\n");
+}
+
 TEST_CASE("Bodies are inferred with what they capture") {
   const std::string text = types(R"(
 g (bool c, float[2, 3] x) => (float[2, 3] y) {
