@@ -430,14 +430,14 @@ Devices two_timed(double launch_us) {
   return devices;
 }
 
-TEST_CASE(
-    "A plan by cost that fits no more gives way, unless required nodes are right in it alone") {
+TEST_CASE("A plan by cost that fits no more gives way, unless it alone has required nodes right") {
   const Graph graph = graph_from_text(R"(
     input x: float32[1]
     a: float32[1] = f(x)
     b: float32[1] = f(a)
     c: float32[1] = f(b)
-    output c)");
+    d: float32[1] = f(c)
+    output d)");
   Devices devices = two_timed(1);
   devices.add("npu", {"f"});
   devices.add("gpu", {"f"}, 2);  // nodes a part
@@ -445,9 +445,12 @@ TEST_CASE(
   devices.options.later[0].most_acc_parts = 1;
   TargetTimes times = times_of(graph);
   for (const NodeId node : graph.nodes()) times.acc.us[node] = 5;  // the gpu is faster
-  const Split free = devices.split(graph, &times);
-  CHECK(parts_of(graph, free) == "npu_0: a b c");
-  CHECK(!free.unfit);
+  const NodeSet any = nodes_named(graph, "a b c d");
+  for (const NodeSet* const required : {static_cast<const NodeSet*>(nullptr), &any}) {
+    const Split split = devices.split(graph, &times, required);
+    CHECK(parts_of(graph, split) == "npu_0: a b c d");
+    CHECK(!split.unfit);
+  }
   const auto with_required = [&](std::size_t target, std::string_view name) {
     devices.required_on.assign(2, {});
     devices.required_on[target] = {node_named(graph, name)};
@@ -455,12 +458,35 @@ TEST_CASE(
   };
   for (const char* const name : {"a", "c"}) {
     const Split on_gpu = with_required(1, name);
-    CHECK(parts_of(graph, on_gpu) == "gpu_0: a b | gpu_1: c");
+    CHECK(parts_of(graph, on_gpu) == "gpu_0: a b | gpu_1: c d");
     REQUIRE(on_gpu.unfit);
     CHECK(on_gpu.unfit->parts == std::vector<std::size_t>{0, 2});
   }
-  const Split on_npu = with_required(0, "b");
-  CHECK(on_npu.partition.target(on_npu.partition.part_of[node_named(graph, "b")]) == TargetId{0});
+  const Split on_npu = with_required(0, "a");
+  CHECK(parts_of(graph, on_npu) == "npu_0: a b c d");
+}
+
+TEST_CASE("A plan by cost that costs more stays where it alone has required nodes on a target") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[1]
+    a: float32[1] = f(x)
+    b: float32[1] = g(a)
+    c: float32[1] = f(b)
+    d: float32[1] = g(c)
+    e: float32[1] = g(d)
+    output e)");
+  Devices devices = two_timed(1);
+  devices.add("npu", {"f"});
+  devices.add("gpu", {"g"});
+  devices.options.keep_by = KeepBy::nodes;
+  devices.options.place = PlaceBy::cost;
+  devices.targets[1].most_kept = 1;
+  const TargetTimes times = times_of(graph);
+  CHECK(parts_of(graph, devices.split(graph, &times)) ==
+        "npu_0: a | cpu_1: b | npu_2: c | gpu_3: d e");
+  const NodeSet required = nodes_named(graph, "b");
+  CHECK(parts_of(graph, devices.split(graph, &times, &required)) ==
+        "npu_0: a | gpu_1: b | npu_2: c | cpu_3: d e");
 }
 
 TEST_CASE("Parts of each of several targets reach back for nodes that only they use") {
