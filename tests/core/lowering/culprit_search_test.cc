@@ -575,6 +575,43 @@ TEST_CASE("Nodes that fail together are no limit of size") {
   }
 }
 
+TEST_CASE("What fails together in the words of a known limit is too large, if it is large") {
+  std::string text = "input v0: float32[1,8]\n";
+  for (int i = 0; i < 30; ++i) {
+    text += "v" + std::to_string(i + 1) + ": float32[1,8] = Op(v" + std::to_string(i) + ")\n";
+  }
+  const Graph graph = graph_from_text(text + "output v30");
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  const auto found = [&](std::uint32_t first, SizeOf of, std::uint64_t most, const char* said) {
+    const Oracle oracle = refusing([&](const Piece& piece) {
+      return std::binary_search(piece.nodes.begin(), piece.nodes.end(), NodeId{first}) &&
+             std::binary_search(piece.nodes.begin(), piece.nodes.end(), NodeId{20});
+    });
+    SearchOptions options;
+    options.known_limits = {{.of = of, .most = most, .said = said}};
+    const SearchResult result =
+        search_culprits({graph, order, oracle({.nodes = all_nodes(graph)})}, oracle, options);
+    std::string all;
+    for (const Finding& one : result.findings) {
+      all += one.kind == FindingKind::size       ? "size"
+             : one.kind == FindingKind::together ? "together"
+                                                 : "other";
+      all += " within " + std::to_string(one.within.size());
+      if (one.kind != FindingKind::size) continue;
+      all += " of " + std::to_string(static_cast<int>(one.limit.of)) + ": " +
+             std::to_string(one.limit.most) + ", not " + std::to_string(one.limit.refused) +
+             (one.limit.is_rough ? ", rough" : "") + (one.limit.is_said ? ", said" : "");
+    }
+    return all + (result.is_complete ? "" : "; more");
+  };
+  const char* const said = "compile: error: out of memory on the chip";
+  CHECK(found(3, SizeOf::nodes, 25, said) == "size within 21 of 0: 20, not 21, rough");
+  CHECK(found(3, SizeOf::nodes, 25, "compile: error") == "together within 18");
+  CHECK(found(3, SizeOf::outputs, 25, said) == "together within 18");  // 1 with 20 nodes, too
+  CHECK(found(3, SizeOf::nodes, 20, said) == "; more");                // beyond it: to be cut
+  CHECK(found(15, SizeOf::nodes, 25, said) == "together within 6");    // few enough for a pattern
+}
+
 // A chain in which a Reshape reads a Transpose every twelve nodes, from node `first` on.
 Graph model_with_pairs(std::size_t count, std::size_t first) {
   std::string text = "input v0: float32[1,8]\n";
@@ -923,6 +960,24 @@ TEST_CASE("The order keeps the nodes of a branch together") {
     output j)")) == "a1 a2 b1 b2 j");
 }
 
+TEST_CASE("An item reads what others make, whatever else it reads before that") {
+  const ItemOrder order = order_of(graph_from_text(R"(
+    input x
+    param w
+    const c = Cast(w)
+    a = f(x)
+    b = f(x, w, a)
+    d = f(c, b, a, b)
+    e = f(c, d)
+    output e)"));
+  std::vector<ItemSet> reads;
+  for (std::uint32_t item = 0; item < order.count(); ++item) {
+    const auto of = order.reads.of(item);
+    reads.emplace_back(of.begin(), of.end());
+  }
+  CHECK(reads == std::vector<ItemSet>{{}, {0}, {0, 1}, {2}});
+}
+
 TEST_CASE("Every item comes after what it reads, and any run of neighbours is convex") {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     const Graph graph = random_model(seed, 30);
@@ -1048,6 +1103,48 @@ TEST_CASE(
   }
   CHECK(found >= 25);
   CHECK(10 * near >= 9 * found);
+}
+
+TEST_CASE("What is found of limits, and in how many runs") {
+  std::string all = "\n";
+  for (const std::uint32_t seed : {0U, 3U, 4U}) {
+    const Graph graph = uneven_model(seed, 24 + 12 * seed);
+    const std::vector<NodeId> nodes = all_nodes(graph);
+    for (const SizeOf of : kOfParts) {
+      std::uint64_t most = size_of(graph, std::span(nodes).first(nodes.size() / 3), of);
+      for (const NodeId node : nodes)
+        most = std::max(most, size_of(graph, std::span(&node, 1), of) + 1);
+      for (const bool has_words : {true, false}) {
+        const SearchResult result = search_all(graph, limited(graph, of, most, has_words));
+        for (const Finding& one : result.findings) {
+          all += std::to_string(static_cast<int>(one.limit.of)) + " " + std::to_string(most) +
+                 ": " + std::to_string(one.limit.most) + " " + std::to_string(one.limit.refused) +
+                 (one.limit.is_said ? " said" : "") + (one.limit.is_rough ? " rough" : "") +
+                 " within " + std::to_string(one.within.size()) + " in " +
+                 std::to_string(result.runs) + "\n";
+        }
+      }
+    }
+  }
+  // What it is of and its most; the limit found and what was refused; the piece that fails; runs.
+  CHECK(all == R"(
+0 8: 8 9 said within 9 in 10
+0 8: 8 9 within 9 in 10
+1 20736: 20736 20992 said within 9 in 14
+1 20736: 20736 21248 within 9 in 16
+4 3488: 3488 3520 said within 14 in 20
+4 3488: 3424 3520 within 14 in 19
+0 20: 20 21 said within 21 in 14
+0 20: 20 21 within 21 in 14
+1 98816: 98816 99072 said within 21 in 15
+1 98816: 98816 102400 within 21 in 13
+4 3200: 3200 3296 said within 9 in 23
+4 3200: 3168 3296 within 9 in 23
+0 24: 24 25 said within 25 in 13
+0 24: 24 25 within 25 in 13
+1 115968: 115968 116224 said within 25 in 17
+1 115968: 115968 120576 within 25 in 17
+)");
 }
 
 TEST_CASE(

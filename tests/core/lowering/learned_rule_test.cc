@@ -64,6 +64,74 @@ TEST_CASE("a value in which taken occurrences differ is not asked for, unless on
   CHECK(accepted(graph, pattern->patterns()) == "a b c d");
 }
 
+TEST_CASE("a learned pattern asks for constants, for what others state, and for places of edges") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[4]
+    param w: float32[4]
+    param s: float32[1]
+    first = Scale(x) {by=1}
+    a, b = Split(first) {axis=0}
+    c = Mix(b, [a, w], x, s, w, k=s) {by=2}
+    d = Mix(c) {alpha=1}
+    output d)");
+  OpFacts facts;
+  facts.elements = [](const Graph& of, ValueId value) {
+    const std::size_t count = of.value(value).name == "s" ? 1 : 4;
+    return std::optional(std::vector<Literal>(count, Literal(2.0)));
+  };
+  const auto nodes = named(graph, "a c");
+  const auto pattern = LearnedPattern::of(graph, facts, nodes, nodes.back());
+  REQUIRE(pattern);
+  REQUIRE(pattern->patterns().size() == 1);
+  const Pattern made = pattern->patterns().front();
+  CHECK(made.graph.edges == std::vector<PatternEdge>{{0, 1, 1U, 0U}, {0, 1, 0U, std::nullopt}});
+  REQUIRE(made.ops.size() == 2);
+  CHECK(made.ops[0].conditions == std::vector{attribute_is("axis", {std::int64_t{0}})});
+  Rule mix;
+  mix.add(attribute_is("by", {std::int64_t{2}}));
+  mix.add(is_stated("alpha", false));
+  Condition two = of_input(Property::values, {3});
+  two.wanted.list = {Literal(2.0)};
+  mix.add(two);
+  mix.add(of_input(Property::constant, {4}));
+  CHECK(made.ops[1].conditions == mix.conditions);
+  const auto whole = named(graph, "first a");
+  const auto edges =
+      LearnedPattern::of(graph, facts, whole, whole.back())->patterns().front().graph.edges;
+  CHECK(edges == std::vector<PatternEdge>{{0, 1, std::nullopt, 0U}});
+}
+
+TEST_CASE("an occurrence is known by the values and types of each of its nodes") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[4]
+    input h: float16[4]
+    a: float32[4] = Scale(x) {by=1}
+    b: float32[4] = Erf(a, x)
+    c: float32[4] = Scale(x) {by=1}
+    d: float32[4] = Erf(c, h)
+    e: float32[4] = Scale(x) {by=1}
+    f: float32[4] = Erf(e, x)
+    output b, d, f)");
+  const OpFacts facts;
+  const auto all = named(graph, "a b c d e f");
+  const std::span<const NodeId> nodes(all);
+  const auto pattern = LearnedPattern::of(graph, facts, nodes.first(2), all[1]);
+  REQUIRE(pattern);
+  CHECK(pattern->is_known(graph, facts, nodes.first(2)));
+  CHECK_FALSE(pattern->is_known(graph, facts, nodes.subspan(2, 2)));
+  CHECK(pattern->is_known(graph, facts, nodes.subspan(4, 2)));
+}
+
+TEST_CASE("a node with a body, or with an attribute that no rule can ask for, is in no pattern") {
+  for (const char* const first : {"Scale(x)", "Scale(x) {body}", "Scale(x)\n| h = G(x)"}) {
+    const Graph graph = graph_from_text("input x: float32[4]\na = " + std::string(first) +
+                                        "\nb = Erf(a)\noutput b");
+    const auto nodes = named(graph, "a b");
+    const bool is_plain = std::string_view(first) == "Scale(x)";
+    CHECK(LearnedPattern::of(graph, {}, nodes, nodes.back()).has_value() == is_plain);
+  }
+}
+
 TEST_CASE(
     "nodes that no pattern can say are none: an inner value that others read, too many nodes") {
   const Graph graph = graph_from_text(R"(
@@ -336,7 +404,8 @@ TEST_CASE("What fails of an op beyond a size is denied by the size of its tensor
   REQUIRE(rules.size() == 1);
   CHECK(rules[0].rule.op == "Pool");
   REQUIRE(rules[0].limit);
-  CHECK(rules[0].limit->most == (rules[0].limit->of == SizeOf::axis_elements ? 150 : 601));
+  CHECK(rules[0].limit->of == SizeOf::tensor_bytes);
+  CHECK(rules[0].limit->most == 601);
   CHECK(trial.denied() == "c");
 }
 
@@ -436,6 +505,124 @@ TEST_CASE("A learned rule denies exactly the planted failures, in 300 random tri
   CHECK(by_condition > 150);
 }
 
+// What is learned where those named by `passed` and `failed` were tried: for each rule its op, the
+// node's name or what it asks for, and the nodes that it is made of.
+std::string learned(std::string_view text, std::string_view passed, std::string_view failed,
+                    const OpFacts& facts = {}) {
+  const Graph graph = graph_from_text(text);
+  Evidence evidence;
+  evidence.add_passed(graph, named(graph, passed));
+  for (const NodeId node : named(graph, failed)) evidence.add_failed(graph, node);
+  std::string all;
+  for (const LearnedRule& one : learn_rules(evidence, {graph, facts})) {
+    all += one.rule.op + (one.rule.node_name.empty() ? "" : " " + one.rule.node_name);
+    for (const Condition& condition : one.rule.conditions) {
+      all += " " + condition.name;
+      for (const AttributeValue& value : condition.wanted.one_of) {
+        all += "=" + attribute_value_text(value);
+      }
+    }
+    for (std::size_t i = 0; i < one.rule.inputs.size(); ++i) {
+      if (one.rule.inputs[i]) all += " type of " + std::to_string(i);
+    }
+    if (one.limit) all += one.limit->of == SizeOf::axis_elements ? " of an axis" : " of bytes";
+    all += ": " + names_of(graph, one.failing) + ", " + std::to_string(one.failed) + " of " +
+           std::to_string(one.failed + one.passed);
+    all += (one.rule.why.empty() ? "" : " (" + one.rule.why + ")") + "\n";
+  }
+  return all;
+}
+
+TEST_CASE("Of a case that is denied by name all nodes are, and those not tried say so") {
+  CHECK(learned(R"(
+    input x: float32[1,9]
+    input y: float32[1,8]
+    a = Pool(x)
+    b = Pool(y)
+    c = Pool(y)
+    d = Relu(y)
+    e = Pool(y)
+    f = Pool(y)
+    output a, b, c, d, e, f)",
+                "a", "c e") ==
+        "Pool c: c, 1 of 2\nPool e: e, 1 of 2\n"
+        "Pool b: e, 1 of 2 (not tried alone: same op, types and attributes as \"e\")\n"
+        "Pool f: e, 1 of 2 (not tried alone: same op, types and attributes as \"e\")\n");
+}
+
+TEST_CASE("Of rules as short as each other the one that denies the fewest nodes is learned") {
+  const std::string tried = R"(
+    input x: float32[1,8]
+    a = Pool(x) {m=1, n=1}
+    b = Pool(x) {m=2, n=2}
+    )";
+  const std::string end = "\noutput a, b";
+  CHECK(learned(tried + end, "b", "a") == "Pool m=1: a, 1 of 2\n");
+  CHECK(learned(tried + "c = Pool(x) {m=1}" + end, "b", "a") == "Pool n=1: a, 1 of 2\n");
+  CHECK(learned(tried + "c = Pool(x) {m=3, n=1}" + end, "b", "a") == "Pool m=1: a, 1 of 2\n");
+  CHECK(learned(R"(
+    input x: float32[1,8]
+    a = Pool(x) {i=1, j=1, k=1}
+    b = Pool(x) {i=2, j=2, k=2}
+    c = Pool(x) {i=1}
+    d = Pool(x) {j=1}
+    e = Pool(x) {j=1}
+    output a, b)",
+                "b", "a") == "Pool k=1: a, 1 of 2\n");
+  // Of another domain, or another op, it denies none.
+  for (const char* const other : {"ml::Pool", "Relu"}) {
+    const std::string more = "c = Pool(x) {m=1}\nd = " + std::string(other) +
+                             "(x) {n=1}\ne = " + std::string(other) + "(x) {n=1}";
+    CHECK(learned(tried + more + end, "b", "a") == "Pool n=1: a, 1 of 2\n");
+  }
+}
+
+TEST_CASE("Conditions are combined in each pair that can be, and each rule covers what it can") {
+  CHECK(learned(R"(
+    input x: float32[1,8]
+    input y: int64[1,8]
+    a = Pool(x) {all=0, ceil=1}
+    b = Pool(x) {all=0, ceil=2}
+    c = Pool(y) {all=0, ceil=0}
+    d = Pool(y) {all=0, ceil=1}
+    e = Pool(y) {all=0, ceil=2}
+    output a, b, c, d, e)",
+                "a b c",
+                "d e") == "Pool ceil=1 type of 0: d, 1 of 4\nPool ceil=2 type of 0: e, 1 of 4\n");
+  CHECK(learned(R"(
+    input x: float32[1,8]
+    a = Pool(x) {i=1, k=1}
+    b = Pool(x) {i=1, k=1, m=3}
+    c = Pool(x) {j=1, k=1}
+    d = Pool(x) {k=2}
+    output a, b, c, d)",
+                "d", "a b c") == "Pool k=1: b a c, 3 of 4\n");
+}
+
+TEST_CASE("A word is denied only where each failed case states one that is not the default") {
+  OpFacts facts;
+  facts.default_attribute = [](auto, auto, auto, auto) { return AttributeValue("forward"); };
+  const auto denied = [&](const std::string& first, const std::string& second) {
+    return learned("input x: float32[1,8]\na = GRU(x) {direction=\"" + first +
+                       "\", hidden=8}\nb = GRU(x) {direction=\"" + second + "\"}\noutput a, b",
+                   "", "a b", facts);
+  };
+  CHECK(denied("forward", "reverse") == "GRU: a b, 2 of 2\n");
+  CHECK(denied("reverse", "forward") == "GRU: b a, 2 of 2\n");
+}
+
+TEST_CASE("An op that never passed is denied in the opsets seen, whichever models state one") {
+  const Graph with = graph_from_text("opset \"\" 17\ninput x: float32[1]\na = Loop(x)\noutput a");
+  const Graph without = graph_from_text("input x: float32[1]\na = Loop(x)\noutput a");
+  Evidence evidence;
+  evidence.add_failed(with, NodeId{0});
+  evidence.add_failed(without, NodeId{0});
+  const OpFacts facts;
+  const auto rules = learn_rules(evidence, {with, facts});
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0].rule.opset == OpsetRule{.lowest = 17, .highest = 17});
+}
+
 // ---- rule condition test ----
 
 Rule on_input(std::size_t position, DType dtype) {
@@ -495,6 +682,18 @@ TEST_CASE("Two rules are combined where they ask about different things") {
   CHECK(combined(first, second).inputs == combined(second, first).inputs);
 }
 
+TEST_CASE("A rule holds of nodes of its op and domain alone") {
+  const Graph graph = graph_from_text(
+      "opset \"\" 9\nopset \"ml\" 9\ninput x\na = Pool(x)\nb = Relu(x)\nc = ml::Pool(x)\noutput a, "
+      "b, c");
+  std::string held;
+  for (const NodeId node : graph.nodes()) {
+    const bool holds = holds_of(on_opset(9), {.graph = &graph, .node = node}, {});
+    held += holds ? graph.node(node).name : "-";
+  }
+  CHECK(held == "a--");
+}
+
 // The texts of the conditions, with the numbers of a range and of a size.
 std::string conditions_text(const std::string& text, const std::string& failed) {
   const Graph graph = graph_from_text(text);
@@ -549,6 +748,24 @@ TEST_CASE("The conditions of failed cases are listed, with ranges on the side wh
         "attribute k is 10; attribute k is 20; attribute m is 1" + inputs);
 }
 
+TEST_CASE("Ranges are of what states the attribute, and of numbers that passed on no side") {
+  const auto four = [](const char* first) {
+    return "input x: float32[2,8]\na = Pool(x) {" + std::string(first) +
+           "}\nb = Pool(x) {k=3}\nc = Pool(x) {k=4}\nd = Pool(x) {k=8, z=1}\noutput a, b, c, d\n";
+  };
+  const std::string inputs = "; input 0 has rank 2; input 0 is float32";
+  const std::string numbers = "attribute k is 3; attribute k is 4";
+  CHECK(conditions_text(four("j=1"), "b c") == "attribute k in a range to 6; " + numbers + inputs);
+  CHECK(conditions_text(four("k=4, z=2"), "b c") == numbers + inputs);
+  CHECK(conditions_text(four("k=3, z=2"), "c d") ==
+        "attribute k in a range from 4; attribute k is 4; attribute k is 8; attribute z is 1" +
+            inputs);
+  CHECK(conditions_text(four("k=4, z=2"), "c d") ==
+        "attribute k is 4; attribute k is 8; attribute z is 1" + inputs);
+  // What is in a list, or given by a keyword, has no place to ask for.
+  CHECK(conditions_text("input x: float32[2,8]\na = Pool([x], k=x)\noutput a\n", "a").empty());
+}
+
 TEST_CASE("A limit is half way between the largest that passed and the least that failed") {
   const auto sized = [](int passed, int failed, const std::string& more) {
     return "opset \"\" 17\ninput x: int8[" + std::to_string(passed) + "]\ninput y: int8[" +
@@ -565,18 +782,44 @@ TEST_CASE("A limit is half way between the largest that passed and the least tha
         others);
 }
 
+TEST_CASE("A limit is of what failed in one way, and of cases that never passed") {
+  const Graph graph = graph_from_text(R"(
+    input x: int8[10]
+    input y: int8[15]
+    input z: int8[21]
+    a: int8[1] = Pool(x)
+    b: int8[1] = Pool(y)
+    c: int8[1] = Pool(y)
+    d: int8[1] = Pool(z)
+    e: int8[1] = Pool(x) {m=1}
+    output a, b, c, d, e)");
+  Evidence evidence;
+  evidence.add_passed(graph, named(graph, "a b"));
+  evidence.add_failed(graph, node_named(graph, "c"), "z");  // as b, which passed
+  evidence.add_failed(graph, node_named(graph, "d"), "z");
+  evidence.add_failed(graph, node_named(graph, "e"), "no m");
+  std::string limits;
+  for (const RuleCondition& one : conditions_of({"", "Pool"}, evidence.cases({"", "Pool"}), {})) {
+    if (one.limit) limits += std::to_string(one.limit->most) + " ";
+  }
+  CHECK(limits == "17 17 ");
+}
+
 TEST_CASE("An op that passes has the opsets and types that it was seen with") {
   const Graph graph = graph_from_text(R"(
     opset "" 17
     input x: float32[4]
     input y: float16[4]
     input s: scalar
+    input t: tensor
     a = Add(x, x)
     b = Add(y, x)
     c = Add(x, s)
     d = Add(x, x, y)
     e = Add([x, x])
-    output a, b, c, d, e)");
+    f = Add(x, y)
+    g = Add(x, t)
+    output a, b, c, d, e, f, g)");
   const auto rule = [&](std::string_view names) {
     AllowedOp op;
     for (const NodeId node : named(graph, names)) op.add(graph, node, {});
@@ -600,6 +843,8 @@ TEST_CASE("An op that passes has the opsets and types that it was seen with") {
   CHECK(rule("a d") == "float32 | float32 | ");
   CHECK(rule("d") == "float32 | float32 | float16 | ");
   CHECK(rule("e a").empty());
+  CHECK(rule("a f") == "float32 | float16 float32 | ");
+  CHECK(rule("g") == "float32 | ");
 }
 
 }  // namespace

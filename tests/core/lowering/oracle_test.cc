@@ -110,6 +110,7 @@ TEST_CASE("A trace of Python ends with the first line that is not indented") {
   CHECK(essential_lines("Traceback (most recent call last):\n  an error\nplain\n  a failure") ==
         "a failure");
   CHECK(essential_lines("Traceback (most recent call last):\n\tan error\nplain") == "plain");
+  CHECK(essential_lines("  an error\nplain") == "an error");
 }
 
 TEST_CASE("Only a line that begins as a backtrace begins one") {
@@ -214,6 +215,20 @@ TEST_CASE("What has passed holds the item, under the same remedies") {
   CHECK_FALSE(asking.questions.has_passed(1, {}));
 }
 
+TEST_CASE("Pieces that passed are told of some items, under the same remedies") {
+  Asking asking;
+  asking.limits.most_runs = 10;
+  for (const ItemSet& items : {ItemSet{0}, ItemSet{0, 1}, ItemSet{1, 2}}) {
+    asking.questions.ask(items, {});
+  }
+  asking.questions.ask({1}, {.pin_shapes = true});
+  asking.answer = {.outcome = OracleOutcome::fails, .stage = "compile", .message = "error"};
+  asking.questions.ask({1}, {});
+  CHECK(asking.questions.passed({0, 1}, {}) == std::vector<ItemSet>{{0}, {0, 1}});
+  CHECK(asking.questions.passed({0, 1, 2}, {}) == std::vector<ItemSet>{{0}, {0, 1}, {1, 2}});
+  CHECK(asking.questions.passed({0, 1}, {.pin_shapes = true}) == std::vector<ItemSet>{{1}});
+}
+
 TEST_CASE("The first answer of no use is kept, with what failed and how") {
   Asking asking;
   const JudgedAnswer passed{.answer = {.outcome = OracleOutcome::passes, .message = "fine"}};
@@ -283,8 +298,11 @@ TEST_CASE("random values, and values computed from them, are not compared") {
       "b = Add(a, r)\n"
       "d = Dropout(a)\n"
       "e = Neg(b)\n"
-      "output d, e\n");
-  CHECK(names_where(graph, random_values(graph)) == "r b e");
+      "f = Dropout(a, a)\n"
+      "g = Dropout(a, a, a)\n"
+      "h = Concat(a, a, a)\n"
+      "output d, e, f, g, h\n");
+  CHECK(names_where(graph, random_values(graph)) == "r b e g");
 }
 
 TEST_CASE("values after NonZero and similar ops have shapes that depend on data") {
@@ -449,6 +467,104 @@ TEST_CASE("Rounding that decides an order is reported with the node that decides
   });
   CHECK(result.verdict == ValueVerdict::rounding_decides);
   CHECK(names_of(graph, result.deciders) == "t");
+}
+
+TEST_CASE("All ops that decide are told where the first wrong value is made outside") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    t = TopK(x)
+    u = NonZero(x)
+    g = Gather(t)
+    h = Relu(u)
+    output g, h)");
+  const WrongValues result = find(graph, [&](const Piece& piece) {
+    if (!holds(piece, NodeId{0}) || !holds(piece, NodeId{1})) return kRight;
+    Answer answer = wrong();
+    answer.first_wrong = value_named(graph, "g");
+    return answer;
+  });
+  CHECK(result.verdict == ValueVerdict::rounding_decides);
+  CHECK(names_of(graph, result.nodes) == "t u");
+  CHECK(names_of(graph, result.deciders) == "t u");
+}
+
+TEST_CASE("Halves are asked about with pinned shapes, and a finding says so but of the whole") {
+  const Graph graph = random_model(1, 9);
+  for (std::uint32_t culprit = 0; culprit < 9; ++culprit) {
+    std::size_t pinned = 0;
+    const WrongValues result = find(graph, [&](const Piece& piece) {
+      pinned += piece.remedies.pin_shapes ? 1U : 0U;
+      return holds(piece, NodeId{culprit}) ? wrong() : kRight;
+    });
+    INFO(culprit);
+    CHECK(result.nodes == std::vector{NodeId{culprit}});
+    CHECK(result.remedies == Remedies{.pin_shapes = true});
+    CHECK(pinned == result.runs);
+  }
+  const auto whole = [](const Piece& piece) { return piece.nodes.size() == 9 ? wrong() : kRight; };
+  CHECK(find(graph, whole).nodes.size() == 9);
+  CHECK(find(graph, whole).remedies == Remedies{});
+}
+
+TEST_CASE("Of ties everywhere eight are found, and the rest may be a fault") {
+  const Graph graph = random_model(1, 40);
+  const auto ties_at = [&](std::uint32_t step) {
+    return find_all(graph, [&](const Piece& piece) {
+      const bool is_tie = std::ranges::any_of(
+          piece.nodes, [&](NodeId node) { return index(node) % step == step - 1; });
+      return is_tie ? wrong(Difference::tie_order) : kRight;
+    });
+  };
+  CHECK(ties_at(8).found.size() == 5);
+  CHECK(ties_at(8).is_no_fault);
+  CHECK(ties_at(4).found.size() == 8);
+  CHECK_FALSE(ties_at(4).is_no_fault);
+}
+
+TEST_CASE("Beside a tie all is searched, and what cannot be run may be a fault") {
+  const Graph graph = random_model(1, 20);
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  const auto at = [&](std::uint32_t item) { return order.first_node(item); };
+  for (std::uint32_t tie = 0; tie < 20; ++tie) {
+    for (const std::uint32_t culprit : {0U, 7U, 19U}) {
+      if (tie == culprit) continue;
+      const AllWrongValues all = find_all(graph, [&](const Piece& piece) {
+        if (holds(piece, at(culprit))) return wrong();
+        if (!holds(piece, at(tie))) return kRight;
+        return wrong(piece.nodes.size() < 3 ? Difference::tie_order : Difference::wrong);
+      });
+      INFO(tie << " " << culprit);
+      CHECK(all.found.back().nodes == std::vector{at(culprit)});
+      CHECK_FALSE(all.is_no_fault);
+    }
+  }
+  const AllWrongValues unknown = find_all(graph, [&](const Piece& piece) {
+    if (holds(piece, at(5))) return wrong(Difference::tie_order);
+    return piece.nodes.size() > 5 && holds(piece, at(19)) ? Answer{} : kRight;
+  });
+  CHECK(unknown.found.size() == 1);
+  CHECK_FALSE(unknown.is_no_fault);
+}
+
+TEST_CASE(
+    "What is wrong only together is not to blame where the reference is not finite, a tie is one") {
+  const Graph graph = random_model(4, 64);
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  const FiniteTest never = [](std::span<const NodeId>) { return false; };
+  const auto found = [&](const Oracle& oracle) {
+    return find_wrong_values({graph, order, oracle({.nodes = all_nodes(graph)})}, oracle,
+                             {.most_runs = 100}, never)
+        .found.front();
+  };
+  const WrongValues together = found([](const Piece& piece) {
+    return holds(piece, NodeId{5}) && holds(piece, NodeId{60}) ? wrong() : kRight;
+  });
+  CHECK(together.verdict == ValueVerdict::not_finite);
+  CHECK_FALSE(together.necessary);
+  const WrongValues tie = found([](const Piece& piece) {
+    return holds(piece, NodeId{5}) ? wrong(Difference::tie_order) : kRight;
+  });
+  CHECK(tie.verdict == ValueVerdict::tie_order);
 }
 
 TEST_CASE("A half that is refused is cut elsewhere") {
@@ -623,6 +739,18 @@ TEST_CASE("All wrong quantised operators are found where what only quantises is 
     }
     std::ranges::sort(found);
     CHECK(found == culprits);
+    CHECK_FALSE(all.is_no_fault);
+  }
+}
+
+TEST_CASE("Beside a wrong quantised operator only what is wrong is searched on") {
+  const Graph& graph = quantised();
+  for (const Difference beside : {Difference::one_step, Difference::wrong}) {
+    const AllWrongValues all = find_quantised([&](const Piece& piece) {
+      if (holds(piece, node_named(graph, "e"))) return wrong();
+      return holds(piece, node_named(graph, "b")) ? wrong(beside) : kRight;
+    });
+    CHECK(all.found.size() == (beside == Difference::wrong ? 2 : 1));
     CHECK_FALSE(all.is_no_fault);
   }
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <random>
 #include <set>
 #include <utility>
 
@@ -557,6 +558,51 @@ TEST_CASE("Nodes move past subgraphs where each single step loses") {
              "c e") == "acc: a | cpu: c | acc: d | cpu: e | acc: k l h");
 }
 
+// k and l could move from the first subgraph to the last, g and m from the second. More bytes, that
+// cannot move, are between the first one and `busy` others, or between these and the last one.
+std::string with_far_pairs(int busy, bool from_first) {
+  std::string text = "input x: float32[4]\na: float32[4] = f(x)\n";
+  const auto wide = [&](int i, const std::string& from) {
+    text += "p" + std::to_string(i) + ": float32[100] = f(" + from + ")\n";
+    return ", p" + std::to_string(i);
+  };
+  std::string all;
+  for (int i = 0; from_first && i < busy; ++i) all += wide(i, "a");
+  text += "k: float32[4] = f(a)\nl: float32[4] = f(a)\nc: float32[4] = cpu(a" + all + ")\n";
+  text += "d: float32[1] = f(c)\ng: float32[1] = f(d)\nm: float32[1] = f(d)\n";
+  std::string last = "d";
+  for (int i = 0; i < busy + 1; ++i) {
+    const std::string n = std::to_string(i);
+    text += "c" + n + ": float32[1] = cpu(" + last + ")\n";
+    last = "c" + n;
+    if (i == busy) break;
+    if (from_first) {
+      text += "d" + n + ": float32[1] = f(" + last + ", p" + n + ")\n";
+      last = "d" + n;
+    } else {
+      all += wide(i, last);
+      last = "p" + n;
+    }
+  }
+  text += "t: float32[1] = f(" + last + ")\nu: float32[1] = cpu(t)\n";
+  return text + "h: float32[4] = f(u, k, l, g, m" + (from_first ? "" : all) + ")\noutput h";
+}
+
+TEST_CASE("A subgraph is packed with at most eight far ones at once, those with most bytes first") {
+  const auto last_of = [](int busy, bool from_first) {
+    const Graph graph = graph_from_text(with_far_pairs(busy, from_first));
+    std::string cpu = "c u";
+    for (int i = 0; i <= busy; ++i) cpu += " c" + std::to_string(i);
+    const std::string parts = describe(graph, packed(set_up(graph, support_all_but(graph, cpu))));
+    return parts.substr(parts.rfind(':') + 2);
+  };
+  CHECK(last_of(7, true) == "k l g m h");
+  CHECK(last_of(8, true) == "g m h");
+  CHECK(last_of(6, false) == "k l g m h");
+  CHECK(last_of(7, false) == "k l h");
+  CHECK(last_of(8, false) == "h");
+}
+
 TEST_CASE("A subgraph keeps its least size, and stays within limits") {
   const Setting s = set_up(kLate, "c");
   CHECK(describe(s.graph, packed(s, 2)) == "acc: a b | cpu: c | acc: d");
@@ -1092,6 +1138,238 @@ TEST_CASE("Pieces of random graphs are in order and within the limits") {
   }
   CHECK(cut > 500);
   CHECK(cut_by_peak > 100);
+}
+
+// The limiter a second time, as plainly as possible: each piece is counted anew.
+class PlainLimiter {
+ public:
+  PlainLimiter(const Graph& graph, const Fusions& fusions, const Subgraphs& subgraphs,
+               const PartLimits& limits)
+      : graph_(graph), units_(graph, fusions), subgraphs_(subgraphs), limits_(limits) {}
+
+  std::vector<plain::Subgraph> run() {
+    bool is_cut = false;
+    for (std::size_t i = 0; i < subgraphs_.count(); ++i) {
+      std::vector<std::uint32_t> rest = ordered(id_at<PartId>(i));
+      const bool is_acc = subgraphs_.devices[i] == Device::acc;
+      if (!is_acc || (fits(counts(rest)) && peak(rest) <= most_held())) {
+        put(subgraphs_.devices[i], rest);
+        continue;
+      }
+      is_cut = true;
+      while (!rest.empty()) {
+        const std::size_t length = best_length(rest);
+        const auto end =
+            rest.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(length, 1));
+        put(length == 0 ? Device::cpu : Device::acc, {rest.begin(), end});
+        rest.erase(rest.begin(), end);
+      }
+    }
+    return is_cut ? pieces_ : plain::subgraphs_in(subgraphs_);
+  }
+
+  std::size_t refused_by_peak = 0;  // pieces that hold more in the model's order than in their own
+
+ private:
+  using Units = std::vector<std::uint32_t>;
+
+  std::uint64_t most_held() const {
+    return limits_[PartLimit::activation_bytes].value_or(std::uint64_t{1} << 60U);
+  }
+  std::uint64_t bytes(ValueId value) const { return value_bytes(graph_, value).value_or(0); }
+  std::vector<NodeId> nodes_of(const Units& units) const {
+    std::vector<NodeId> nodes;
+    for (const std::uint32_t unit : units) {
+      for (const NodeId node : units_.nodes(unit)) nodes.push_back(node);
+    }
+    return nodes;
+  }
+  std::uint64_t peak(const Units& units) const {
+    std::vector<NodeId> nodes = nodes_of(units);
+    std::ranges::sort(nodes);
+    return activation_peak(graph_, nodes);
+  }
+
+  void put(Device device, const Units& units) {
+    const bool joins = device == Device::cpu && !pieces_.empty() && pieces_.back().device == device;
+    if (!joins) pieces_.push_back({device, {}});
+    for (const NodeId node : nodes_of(units)) pieces_.back().nodes.insert(node);
+  }
+
+  // Always the first unit of the subgraph that waits for none of the others.
+  Units ordered(PartId subgraph) const {
+    plain::Nodes open;
+    for (const NodeId node : graph_.nodes()) {
+      if (subgraphs_.subgraph_of[node] == subgraph) open.insert(node);
+    }
+    const auto waits = [&](std::uint32_t unit) {
+      return std::ranges::any_of(open, [&](NodeId other) {
+        if (units_.unit_of(other) == unit) return false;
+        const auto is_of_unit = [&](NodeId node) { return units_.unit_of(node) == unit; };
+        return std::ranges::any_of(graph_.readers(other), is_of_unit) ||
+               std::ranges::any_of(graph_.followers(other), is_of_unit);
+      });
+    };
+    Units order;
+    for (std::uint32_t unit = 0; unit < units_.unit_count(); ++unit) {
+      if (!open.contains(units_.first(unit)) || waits(unit)) continue;
+      order.push_back(unit);
+      for (const NodeId node : units_.nodes(unit)) open.erase(node);
+      unit = std::numeric_limits<std::uint32_t>::max();  // from the first one again
+    }
+    return order;
+  }
+
+  struct Counted {
+    LimitedCounts counts;
+    std::uint64_t crossing = 0;
+  };
+
+  // Bytes are held from the maker of a value to its last reader, in the order of the units.
+  Counted counts(const Units& units) const {
+    const std::vector<NodeId> nodes = nodes_of(units);
+    const plain::Nodes members(nodes.begin(), nodes.end());
+    const PartId home = subgraphs_.subgraph_of[nodes.front()];
+    Counted counted;
+    counted.counts[PartLimit::nodes] = nodes.size();
+    std::set<ValueId> read;
+    std::uint64_t border = 0;
+    std::vector<std::uint64_t> held(nodes.size(), 0);
+    for (std::size_t place = 0; place < nodes.size(); ++place) {
+      for (const Operand& operand : graph_.operands(nodes[place])) {
+        const ValueId value = operand.value;
+        if (members.contains(graph_.value(value).producer) || !read.insert(value).second) continue;
+        if (graph_.value(value).kind == ValueKind::parameter) {
+          counted.counts[PartLimit::parameter_bytes] += bytes(value);
+        } else {
+          ++counted.counts[PartLimit::inputs];
+          border += bytes(value);
+        }
+      }
+      for (const ValueId value : graph_.outputs(nodes[place])) {
+        const auto users = graph_.users(value);
+        const bool stays =
+            std::ranges::all_of(users, [&](NodeId u) { return members.contains(u); });
+        const bool leaves_home =
+            graph_.is_graph_output(value) ||
+            std::ranges::any_of(users, [&](NodeId u) { return subgraphs_.subgraph_of[u] != home; });
+        const bool crosses = std::ranges::any_of(users, [&](NodeId u) {
+          return subgraphs_.subgraph_of[u] == home && !members.contains(u);
+        });
+        if (crosses) counted.crossing += (leaves_home ? 1 : 2) * bytes(value);
+        if (!stays || graph_.is_graph_output(value)) {
+          ++counted.counts[PartLimit::outputs];
+          border += bytes(value);
+          continue;
+        }
+        std::size_t last = place;
+        for (std::size_t later = place; later < nodes.size(); ++later) {
+          if (std::ranges::find(users, nodes[later]) != users.end()) last = later;
+        }
+        for (std::size_t at = place; at <= last; ++at) held[at] += bytes(value);
+      }
+    }
+    counted.counts[PartLimit::activation_bytes] = border + *std::ranges::max_element(held);
+    return counted;
+  }
+
+  bool fits(const Counted& counted, bool is_growing = false) const {
+    PartLimits limits = limits_;
+    if (is_growing) limits.most[static_cast<std::size_t>(PartLimit::outputs)].reset();
+    if (is_growing) limits.most[static_cast<std::size_t>(PartLimit::activation_bytes)].reset();
+    return !limit_exceeded(counted.counts, limits);
+  }
+
+  std::size_t best_length(const Units& rest) {
+    std::vector<std::optional<std::uint64_t>> crossing;  // by length, from 1 on
+    Units piece;
+    for (const std::uint32_t unit : rest) {
+      piece.push_back(unit);
+      const Counted counted = counts(piece);
+      if (!fits(counted, true)) break;
+      crossing.push_back(fits(counted) ? std::optional(counted.crossing) : std::nullopt);
+      if (crossing.back() && peak(piece) > most_held()) {
+        crossing.back().reset();
+        ++refused_by_peak;
+      }
+    }
+    if (crossing.size() == rest.size() && crossing.back()) return rest.size();
+    const auto best = [&](std::size_t from, std::size_t to) {
+      std::size_t found = 0;
+      for (std::size_t i = from; i < to; ++i) {
+        if (crossing[i] && (found == 0 || *crossing[i] <= *crossing[found - 1])) found = i + 1;
+      }
+      return found;
+    };
+    const std::size_t late = best(crossing.size() / 2, crossing.size());
+    return late > 0 ? late : best(0, crossing.size() / 2);
+  }
+
+  const Graph& graph_;
+  const Contraction units_;
+  const Subgraphs& subgraphs_;
+  const PartLimits& limits_;
+  std::vector<plain::Subgraph> pieces_;
+};
+
+// Whether the limiter and the plain one agree; how many pieces only the model's order refuses.
+std::size_t check_limiter(const Graph& graph, const AccNodes& acc, const PartLimits& limits,
+                          std::size_t& cut) {
+  const Fusions fusions = find_fusions(graph, acc, {});
+  const Subgraphs subgraphs = split_subgraphs(graph, fusions, {}).subgraphs;
+  const LimitedSubgraphs made =
+      limit_parts(graph, fusions, {limits, {}}, {subgraphs, fusions.acc.reasons});
+  PlainLimiter limiter(graph, fusions, subgraphs, limits);
+  REQUIRE(plain::subgraphs_in(made.merged.subgraphs) == limiter.run());
+  cut += made.cuts.subgraphs;
+  return limiter.refused_by_peak;
+}
+
+TEST_CASE("Pieces of random graphs are those of a plain second implementation") {
+  std::size_t cut = 0;
+  for (std::uint32_t seed = 0; seed < 1000; ++seed) {
+    const RandomGraph random = random_graph(seed, 30);
+    INFO(seed << '\n' << random.text << "unsupported " << random.unsupported);
+    PartLimits limits = random_limits(seed);
+    limits.most[0] = seed % 11 + 4;
+    if (seed % 2 == 1) limits.most[4] = seed % 13 * 16 + 64;
+    check_limiter(random.graph,
+                  find_acc_nodes(random.graph, random.support, {.allow_non_tensor = seed % 3 == 0}),
+                  limits, cut);
+  }
+  CHECK(cut > 500);
+}
+
+TEST_CASE(
+    "Groups that overlap in the model's order hold more at once, and their pieces are shorter") {
+  std::size_t cut = 0, refused_by_peak = 0;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    std::string text = "input x\n", outputs = "output ";
+    std::vector<int> written(3 + random() % 4, 0);  // by group: nodes
+    for (std::size_t left = 3 * written.size(); left > 0;) {
+      const std::size_t group = random() % written.size();
+      const std::string n = std::to_string(group);
+      const auto size = [&random] {
+        return ": float32[" + std::to_string(1 + random() % 40) + "]";
+      };
+      if (written[group] == 3) continue;
+      if (written[group] == 0) text += "s" + n + ": scalar = size(x)\n";
+      if (written[group] == 1) text += "v" + n + size() + " = view(x, s" + n + ")\n";
+      if (written[group] == 2) text += "u" + n + size() + " = view(v" + n + ", s" + n + ")\n";
+      ++written[group];
+      --left;
+      if (written[group] == 3) outputs += (outputs == "output " ? "u" : ", u") + n;
+    }
+    INFO(seed << '\n' << text << outputs);
+    const Graph graph = graph_from_text(text + outputs);
+    Support support = support_all_but(graph, "");
+    const PartLimits limits = at_most(PartLimit::activation_bytes, 150 + random() % 400);
+    refused_by_peak += check_limiter(
+        graph, {std::move(support.supported), std::move(support.reasons)}, limits, cut);
+  }
+  CHECK(cut > 100);
+  CHECK(refused_by_peak > 50);
 }
 
 TEST_CASE("A split keeps the limits of its lists, and is not extended beyond them") {

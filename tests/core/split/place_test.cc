@@ -71,7 +71,12 @@ TEST_CASE("A launch counts once for each part") {
   CHECK(placed.fusions.acc.nodes.count() == 0);
   CHECK(placed.numbers.total_us == 50);
   CHECK(placed.numbers.launches == 0);
-  CHECK(placed.fusions.acc.reasons[node_named(made.graph, "b")].launch_us == 9);
+  // Each of what moved has a sum of its own.
+  for (const auto& [name, link_us] : {std::pair("b", 0.8), std::pair("d", 72.0)}) {
+    const Reason& reason = placed.fusions.acc.reasons[node_named(made.graph, name)];
+    CHECK(reason.launch_us == 9);
+    CHECK(reason.link_us == Approx(link_us));
+  }
 }
 
 TEST_CASE("Groups stay whole, and non-tensors do not cross") {

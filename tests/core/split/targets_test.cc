@@ -17,8 +17,10 @@ SupportList list_of(const std::vector<std::string>& ops) {
 // Targets with one list each.
 class Devices {
  public:
-  void add(const std::string& name, const std::vector<std::string>& ops) {
+  void add(const std::string& name, const std::vector<std::string>& ops,
+           std::optional<std::uint64_t> most_nodes = std::nullopt) {
     lists_.push_back(list_of(ops));
+    lists_.back().limits.most[static_cast<std::size_t>(PartLimit::nodes)] = most_nodes;
     targets.push_back({.name = name, .first_list = lists_.size() - 1, .end_list = lists_.size()});
     options.target_prefixes.push_back(name + "_");
   }
@@ -452,6 +454,65 @@ Devices two_timed(double launch_us) {
   devices.options.machine = {.launch_us = launch_us, .link_bytes_per_second = 1e9};
   devices.options.later = {devices.options.machine};
   return devices;
+}
+
+TEST_CASE("A plan by cost that fits no more gives way, unless it alone has required nodes right") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[1]
+    a: float32[1] = f(x)
+    b: float32[1] = f(a)
+    c: float32[1] = f(b)
+    d: float32[1] = f(c)
+    output d)");
+  Devices devices = two_timed(1);
+  devices.add("npu", {"f"});
+  devices.add("gpu", {"f"}, 2);  // nodes a part
+  devices.options.place = PlaceBy::cost;
+  devices.options.later[0].most_acc_parts = 1;
+  TargetTimes times = times_of(graph);
+  for (const NodeId node : graph.nodes()) times.acc.us[node] = 5;  // the gpu is faster
+  const NodeSet any = nodes_named(graph, "a b c d");
+  for (const NodeSet* const required : {static_cast<const NodeSet*>(nullptr), &any}) {
+    const Split split = devices.split(graph, &times, required);
+    CHECK(parts_of(graph, split) == "npu_0: a b c d");
+    CHECK(!split.unfit);
+  }
+  const auto with_required = [&](std::size_t target, std::string_view name) {
+    devices.required_on.assign(2, {});
+    devices.required_on[target] = {node_named(graph, name)};
+    return devices.split(graph, &times);
+  };
+  for (const char* const name : {"a", "c"}) {
+    const Split on_gpu = with_required(1, name);
+    CHECK(parts_of(graph, on_gpu) == "gpu_0: a b | gpu_1: c d");
+    REQUIRE(on_gpu.unfit);
+    CHECK(on_gpu.unfit->parts == std::vector<std::size_t>{0, 2});
+  }
+  const Split on_npu = with_required(0, "a");
+  CHECK(parts_of(graph, on_npu) == "npu_0: a b c d");
+}
+
+TEST_CASE("A plan by cost that costs more stays where it alone has required nodes on a target") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[1]
+    a: float32[1] = f(x)
+    b: float32[1] = g(a)
+    c: float32[1] = f(b)
+    d: float32[1] = g(c)
+    e: float32[1] = g(d)
+    output e)");
+  Devices devices = two_timed(1);
+  devices.add("npu", {"f"});
+  devices.add("gpu", {"g"});
+  devices.options.keep_by = KeepBy::nodes;
+  devices.options.place = PlaceBy::cost;
+  devices.targets[1].most_kept = 1;
+  const TargetTimes times = times_of(graph);
+  CHECK(parts_of(graph, devices.split(graph, &times)) ==
+        "npu_0: a | cpu_1: b | npu_2: c | gpu_3: d e");
+  const NodeSet required = nodes_named(graph, "b");
+  CHECK(parts_of(graph, devices.split(graph, &times, &required)) ==
+        "npu_0: a | gpu_1: b | npu_2: c | cpu_3: d e");
 }
 
 TEST_CASE("Parts of each of several targets reach back for nodes that only they use") {
