@@ -170,6 +170,56 @@ TEST_CASE("operators bind as in other languages") {
   CHECK(verdict("1e3 == 1000 and 0.5 < 1") == "yes");
 }
 
+TEST_CASE("numbers of both kinds are computed, up to the bounds of whole ones") {
+  for (const char* const text : {
+           "attr.alpha + 1 == 2.5 and attr.alpha - 1 == 0.5 and 1 - attr.alpha == -0.5",
+           "attr.alpha / 2 == 0.75 and 3 / attr.alpha == 2 and -attr.alpha < -1.4",
+           "attr.alpha != 1 and attr.alpha > 1 and attr.alpha < 2",
+           "attr.alpha >= 1.5 and attr.alpha <= 1.5 and not attr.alpha > 1.5",
+           "7 / 2 == 3 and 7 / -2 == -4 and 6 / -2 == -3 and -6 / 2 == -3 and -7 / -2 == 3",
+           "6 % -2 == 0 and -6 % 4 == 2 and -7 % -2 == -1 and 5 % -1 == 0 and 5 / -1 == -5",
+           "9223372036854775806 + 1 == 9223372036854775807",
+           "-9223372036854775807 - 1 < -9223372036854775807",
+           "3037000499 * 3037000499 > 0",
+           "1e-1 < 1 and 2E+1 == 20 and 1e2 == 100 and 99999999999999999999 > 1",
+       }) {
+    CAPTURE(text);
+    CHECK(verdict(text) == "yes");
+  }
+  for (const char* const text :
+       {"-9223372036854775807 - 2", "3037000500 * 3037000500", "1.5 / 0", "1 % 0", "1.5 % 2",
+        "(-9223372036854775807 - 1) / -1", "attr.mode + 1", "attr.strides + attr.pads"}) {
+    CHECK(verdict(std::string(text) + " == 0") == std::string("unknown: ") + text);
+  }
+}
+
+TEST_CASE("lists are compared, searched and counted by what is known of them") {
+  for (const char* const text :
+       {"attr.strides != attr.pads", "attr.strides == in[1].dim[2:] - 1",
+        "in[1].dim != attr.strides", "not attr.strides == in[1].dim",
+        "in[0].dim != attr.strides",  // as long as no other, whatever the open dim
+        "all(in[0].dim[9:] == 1) and not any(in[0].dim[9:] == 1)", "any(in[0].dim == 8)",
+        "not all(in[0].dim == 8)", "attr.strides[-2] == 2 and attr.pads[-1] == 1",
+        "-attr.strides == attr.pads * 0 - 2", "8 - attr.pads[1] == 7",
+        "min(attr.strides) == 2 and min(4, attr.pads) == 0 and max(3, attr.strides, 1.5) == 3",
+        "max(attr.group) == 32", "attr.mode != attr.group and \"a\" != \"b\"",
+        "in[0].tensor != in[1].tensor", "len(attr.pads[2:]) == 0 and len(attr.pads[1:]) == 1",
+        "in[1].bytes == 2304 and out[0].dtype == out[0].dtype", "not 0 and not 0.0 and 0.5"}) {
+    CAPTURE(text);
+    CHECK(verdict(text) == "yes");
+  }
+  CHECK(verdict("attr.strides == attr.pads[1:]") == "no");
+  for (const char* const text :
+       {"in[0].dim == in[0].dim", "attr.strides < attr.pads", "any(in[0].dim == 9)",
+        "all(in[0].dim > 0)", "max(attr.mode, 1) == 1", "min(in[0].dim) == 1",
+        "attr.strides[2] == 2", "attr.strides[-3] == 2", "attr.group[0] == 32",
+        "in[0].dim[attr.alpha] == 1", "len(attr.group) == 1", "attr.mode and 1 == 1",
+        "in[2].dim == 1 and 1 == 1"}) {
+    CAPTURE(text);
+    CHECK(verdict(text).starts_with("unknown"));
+  }
+}
+
 TEST_CASE("a list and a number are combined by element; two lists are compared as wholes") {
   CHECK(verdict("all(attr.strides == 2)") == "yes");
   CHECK(verdict("attr.strides == 2") == "yes");
@@ -295,6 +345,48 @@ TEST_CASE("the size of a relation is limited") {
         "514: the relation has more than 256 terms, the most that are read");
   CHECK(fault(std::string(5000, ' ')) ==
         "0: the relation is longer than 4096 bytes, the most that is read");
+
+  // What is just within the limits is read.
+  CHECK(fault(std::string(63, '(').append(1, '1').append(63, ')')) == "read");
+  CHECK(fault(std::string(64, '(').append(1, '1').append(64, ')')) ==
+        "64: nested deeper than 64 levels");
+  CHECK(fault(std::string(63, '-').append(1, '1')) == "read");
+  CHECK(fault(std::string(64, '-').append(1, '1')) == "64: too many signs");
+  std::string most = "1";
+  for (int i = 0; i < 126; ++i) most += "+ 1 ";
+  CHECK(fault("not " + most + "== 1") == "read");  // 256 terms
+  CHECK(fault(most + "+ 1 == 1").ends_with("more than 256 terms, the most that are read"));
+  CHECK(fault(std::string(4095, ' ') + "1") == "read");
+  CHECK(fault(std::string(4096, ' ') + "1").starts_with("0: the relation is longer"));
+  CHECK(fault("in[65535].rank == 1") == "read");
+  CHECK(fault("in[65536].rank == 1") == "3: expected a position, counted from 0");
+  // Signs and brackets one after the other, and as deep as often: each is left again.
+  std::string flat = "1";
+  for (int i = 0; i < 80; ++i) flat += " + -(1)";
+  CHECK(fault(flat) == "read");
+}
+
+TEST_CASE("a relation of a pattern that is not one is refused at its position") {
+  const auto refused = [](const std::string& text) {
+    const auto made = parse_pattern_relation(text, 2);
+    return made ? "read" : std::to_string(made.error().at) + ": " + made.error().message;
+  };
+  CHECK(refused("node[1].attr.a == node[0].out[0].rank and len(node[0].attr.a) == 1") == "read");
+  CHECK(refused("node[2].attr.a == 1") == "5: the pattern has no op 2, the last is 1");
+  CHECK(refused("node[x].attr.a == 1") == "5: expected the number of an op, counted from 0");
+  CHECK(refused("node.attr.a == 1") == "4: expected \"[\", found \".\"");
+  CHECK(refused("node[0] == 1") == "8: expected \".\", found \"==\"");
+  CHECK(refused("node[0].rank == 1") == "8: expected attr, in or out of the node");
+  CHECK(refused("len(node[0].rank) == 1") == "12: expected attr, in or out of the node");
+  CHECK(refused("len(node[0].in[0]) == 1") == "17: expected \".\", found \")\"");
+  CHECK(refused("in[0].rank == 1") == "0: say of which node: node[0].in");
+  CHECK(refused("nod[0].attr.a == 1") == "0: \"nod\" is no name: did you mean \"node\"?");
+  CHECK(refused("rank == 1") ==
+        "0: \"rank\" is no name: values are node[0].attr.NAME, node[0].in[0].dim, "
+        "node[0].out[0].rank, numbers and \"texts\"");
+  CHECK(refused("node[0].attr.1 == 1") == "13: expected the name of an attribute");
+  CHECK(refused("min(1, ) == 1") == "7: expected a value, found \")\"");
+  CHECK(refused("* 2") == "0: expected a value, found \"*\"");
 }
 
 // ---- random texts ----
