@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -160,9 +159,9 @@ std::vector<std::size_t> ranked(const Subgraphs& subgraphs, const std::vector<Wo
 }
 
 std::size_t acc_count(const Subgraphs& subgraphs) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(std::views::iota(std::size_t{0}, subgraphs.count()),
-                            [&](std::size_t i) { return is_kept(subgraphs, i); }));
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < subgraphs.count(); ++i) count += is_kept(subgraphs, i) ? 1 : 0;
+  return count;
 }
 
 // Puts subgraphs on the CPU and counts them.
