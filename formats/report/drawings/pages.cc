@@ -299,7 +299,7 @@ std::string left_out_of(const Graph& graph) {
   return "the page draws the model in groups, which do not open, and lists " +
          count_text(kMostListed) + " nodes, those on the CPU first, as it has more than " +
          count_text(kMostInDetail) +
-         " nodes: cleave draw --what PARTITION draws one partition, --json has every node";
+         " nodes: cleave draw --show PARTITION draws one partition, --json has every node";
 }
 
 Report with_notes_of(const Report& report, const DrawnViews& drawings) {

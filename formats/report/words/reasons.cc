@@ -468,7 +468,7 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
       return "tied to " + other_node(context) + " by non-tensor data";
     case ReasonCode::small_subgraph:
       return "in an accelerator subgraph below the minimum of " +
-             std::to_string(context.min_acc_size) + " nodes";
+             counted(context.min_acc_size, "node");
     case ReasonCode::host_shape:
       return "computes shapes for nodes on the CPU";
     case ReasonCode::qdq_group:

@@ -1029,8 +1029,10 @@ std::string unknown_times(const NodeTimes& times) {
 std::vector<std::string> caveats_of(const ScheduleBasis& basis, const NodeTimes& times,
                                     const ScheduleRequest& request) {
   std::vector<std::string> caveats;
-  caveats.push_back("a backward pass counts as " + rate_text(request.backward_factor) +
-                    " forward passes, half of it for the weights; memory counts parameters and all "
+  const std::string passes = rate_text(request.backward_factor);
+  caveats.push_back("a backward pass counts as " + passes +
+                    (passes == "1" ? " forward pass" : " forward passes") +
+                    ", half of it for the weights; memory counts parameters and all "
                     "tensors that the nodes of a stage make");
   if (!times.all_known()) {
     caveats.push_back(unknown_times(times));
