@@ -182,6 +182,8 @@ TEST_CASE("A term is what is more than rounding of the values, whatever their si
   };
   CHECK(text_of(1 << 30, 0.01) == "1073741824*N");
   CHECK(text_of(0, 1e-12) == "0");
+  const auto least = fitted({.first = {1}, .step = {1}}, [](auto) { return 1e-9; });
+  CHECK((least && least->terms.empty()));
   CHECK(text_of(0, 8) == "4*N*N*N - 32*N*N + 76*N - 48");
 }
 

@@ -74,6 +74,36 @@ TEST_CASE("layouts of fixed sizes") {
   CHECK(described(tensor_layout(Pt2Model{}, Pt2Value{})) == "unknown");
 }
 
+TEST_CASE("layouts of pictures, of each kind of torch's layouts, and of sizes that are not known") {
+  const auto sizes = [](const std::vector<std::int64_t>& numbers) {
+    std::vector<Pt2Size> all;
+    for (const std::int64_t number : numbers) all.push_back(size(number));
+    return all;
+  };
+  CHECK(Tensors().layout(sizes({2, 3, 4, 5}), sizes({60, 1, 15, 3})) ==
+        "channels_last [60 1 15 3]");
+  CHECK(Tensors().layout(sizes({2, 3, 4, 5, 6}), sizes({360, 1, 90, 18, 3})) ==
+        "channels_last_3d [360 1 90 18 3]");
+  CHECK(Tensors().layout(sizes({2, 3, 4, 5}), sizes({60, 20, 5, 1})) == "contiguous [60 20 5 1]");
+  for (const int sparse : {1, 5}) CHECK(Tensors().layout({}, {}, sparse) == "sparse []");
+  for (const int other : {0, 6, 8}) CHECK(Tensors().layout({}, {}, other) == "unknown");
+  CHECK(Tensors().layout(sizes({2, 0}), sizes({1, 1})) == "contiguous [1 1]");
+  CHECK(Tensors().layout(sizes({2, -1}), sizes({1, 1})) == "unknown");
+  std::vector<Pt2Size> open, ones;
+  std::vector<std::string> names;
+  for (const char letter : std::string("abcdefg")) {
+    names.push_back(std::string("Symbol('") + letter + "')");
+  }
+  for (const std::string& name : names) {
+    const bool is_known = Tensors().layout(open, ones) != "unknown";
+    CHECK(is_known);
+    open.push_back(expression(name));
+    ones.push_back(size(1));
+  }
+  CHECK(Tensors().layout(open, ones) == "unknown");
+  CHECK(Tensors().bind("d", 2).layout(open, ones) == "unknown");
+}
+
 TEST_CASE("layouts of symbolic sizes hold for any size") {
   const std::vector<Pt2Size> sizes = {size(2), expression(kN), size(24)};
   CHECK(Tensors().layout(sizes, {expression(k24N), size(24), size(1)}) == "contiguous [? 24 1]");
@@ -121,6 +151,26 @@ TEST_CASE("a buffer is written by an operator, by the signature, or by one of th
   CHECK(written_inputs(model) == std::vector<bool>{true, true, true});
   model.program.outputs.front().kind = Pt2OutputKind::user_output;
   CHECK(written_inputs(model) == std::vector<bool>{false, false, true});
+}
+
+TEST_CASE("each kind of mutation writes its input, and all of one record in the same table") {
+  for (const Pt2OutputKind kind :
+       {Pt2OutputKind::buffer_mutation, Pt2OutputKind::parameter_mutation,
+        Pt2OutputKind::user_input_mutation, Pt2OutputKind::user_output}) {
+    Pt2Model model = three_buffers();
+    Pt2Output output;
+    output.kind = kind;
+    output.target = "C";
+    model.program.outputs.push_back(output);
+    CHECK(written_inputs(model) ==
+          std::vector<bool>{false, false, kind != Pt2OutputKind::user_output});
+    // B is in record 1 of another table than C.
+    model.archive.constants.records.resize(2);
+    model.archive.constants.entries = {{"B", "{}", 1}};
+    model.archive.weights.entries = {{"A", "{}", 0}, {"C", "{}", 1}};
+    CHECK(written_inputs(model) ==
+          std::vector<bool>{false, false, kind != Pt2OutputKind::user_output});
+  }
 }
 
 SourceFile archive_of(const std::string& program) {
@@ -180,6 +230,36 @@ TEST_CASE("a node has the operands and the literals of its arguments, in their o
         "b = torch.ops.aten.add.Tensor(a, y) alpha=2, third=0.500000\n"
         "c = torch.ops.aten.add.Tensor(other=b)\n"
         "d = torch.ops.aten.sum.dim_IntList(b) dim=0,1, keepdim=1, mode=up\n");
+}
+
+TEST_CASE("a size is a number where its symbol has one, unless it is read as no number") {
+  const std::string symbol(kN), number = R"(={"as_sym_int":{"as_name":"k"}})";
+  const auto nodes = [&](std::int64_t given, const std::vector<std::string>& also) {
+    ProgramText program;
+    program.size("x", symbol)
+        .number("k", symbol)
+        .node("a", "add.Tensor", {"x", "y", "alpha" + number})
+        .node("b", "neg.default", {"a"});
+    for (const std::string& read : also) program.node("c", "neg.default", {read});
+    const SourceFile file = archive_of(program.json({"b"}));
+    ShapeBindings bindings;
+    if (given > 0) bindings.dims = {{"n", given}};
+    const auto loaded = read_pt2(file, bindings);
+    if (!loaded) return format_diagnostic(loaded.error().front());
+    return nodes_of(loaded->graph);
+  };
+  CHECK(nodes(0, {}) ==
+        "k = torch.ops.aten.sym_size.int(x)\n"
+        "a = torch.ops.aten.add.Tensor(x, y, alpha=k)\n"
+        "b = torch.ops.aten.neg.default(a)\n");
+  CHECK(nodes(4, {}) ==
+        "a = torch.ops.aten.add.Tensor(x, y)\n"
+        "b = torch.ops.aten.neg.default(a)\n");
+  CHECK(nodes(4, {"k"}) ==
+        "k = torch.ops.aten.sym_size.int(x)\n"
+        "a = torch.ops.aten.add.Tensor(x, y, alpha=k)\n"
+        "b = torch.ops.aten.neg.default(a)\n"
+        "c = torch.ops.aten.neg.default(k)\n");
 }
 
 constexpr const char* kBody =

@@ -388,6 +388,10 @@ TEST_CASE("Calls that the library's functions do not survive are refused in its 
   CHECK(misfit_at(17, "g (float x) => (float[a, b] y) { y = Flatten (x) }", of_sequence) ==
         "its input 0 is not a tensor");
   CHECK(misfit_at(17, "g (float x) => (int64 y) { y = SequenceLength (x) }", of_sequence).empty());
+  CHECK(misfit_at(17,
+                  "g (float x) => (int64 y) { y = ai.onnx.ml.LabelEncoder <values_int64s = [1]> "
+                  "(x) }",
+                  of_sequence) == "its input 0 is not a tensor");
   const auto without_outputs = [](onnx::ModelProto& model) {
     model.mutable_graph()->mutable_node(0)->clear_output();
   };
