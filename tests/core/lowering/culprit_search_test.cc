@@ -575,6 +575,22 @@ TEST_CASE("Nodes that fail together are no limit of size") {
   }
 }
 
+// "size within 9 of 0: 8, not 9, said; more": by finding the nodes that fail and the limit; at the
+// end whether more is to be found.
+std::string told(const SearchResult& result) {
+  std::string all;
+  for (const Finding& one : result.findings) {
+    const bool is_of_size = one.kind == FindingKind::size;
+    all += is_of_size ? "size" : one.kind == FindingKind::together ? "together" : "other";
+    all += " within " + std::to_string(one.within.size());
+    if (!is_of_size) continue;
+    all += " of " + std::to_string(static_cast<int>(one.limit.of)) + ": " +
+           std::to_string(one.limit.most) + ", not " + std::to_string(one.limit.refused) +
+           (one.limit.is_rough ? ", rough" : "") + (one.limit.is_said ? ", said" : "");
+  }
+  return all + (result.is_complete ? "" : "; more");
+}
+
 TEST_CASE("What fails together in the words of a known limit is too large, if it is large") {
   std::string text = "input v0: float32[1,8]\n";
   for (int i = 0; i < 30; ++i) {
@@ -591,18 +607,7 @@ TEST_CASE("What fails together in the words of a known limit is too large, if it
     options.known_limits = {{.of = of, .most = most, .said = said}};
     const SearchResult result =
         search_culprits({graph, order, oracle({.nodes = all_nodes(graph)})}, oracle, options);
-    std::string all;
-    for (const Finding& one : result.findings) {
-      all += one.kind == FindingKind::size       ? "size"
-             : one.kind == FindingKind::together ? "together"
-                                                 : "other";
-      all += " within " + std::to_string(one.within.size());
-      if (one.kind != FindingKind::size) continue;
-      all += " of " + std::to_string(static_cast<int>(one.limit.of)) + ": " +
-             std::to_string(one.limit.most) + ", not " + std::to_string(one.limit.refused) +
-             (one.limit.is_rough ? ", rough" : "") + (one.limit.is_said ? ", said" : "");
-    }
-    return all + (result.is_complete ? "" : "; more");
+    return told(result);
   };
   const char* const said = "compile: error: out of memory on the chip";
   CHECK(found(3, SizeOf::nodes, 25, said) == "size within 21 of 0: 20, not 21, rough");
@@ -960,8 +965,8 @@ TEST_CASE("The order keeps the nodes of a branch together") {
     output j)")) == "a1 a2 b1 b2 j");
 }
 
-TEST_CASE("An item reads what others make, whatever else it reads before that") {
-  const ItemOrder order = order_of(graph_from_text(R"(
+TEST_CASE("An item reads what others of the partition make, whatever else it reads before that") {
+  const Graph graph = graph_from_text(R"(
     input x
     param w
     const c = Cast(w)
@@ -969,13 +974,19 @@ TEST_CASE("An item reads what others make, whatever else it reads before that") 
     b = f(x, w, a)
     d = f(c, b, a, b)
     e = f(c, d)
-    output e)"));
-  std::vector<ItemSet> reads;
-  for (std::uint32_t item = 0; item < order.count(); ++item) {
-    const auto of = order.reads.of(item);
-    reads.emplace_back(of.begin(), of.end());
-  }
-  CHECK(reads == std::vector<ItemSet>{{}, {0}, {0, 1}, {2}});
+    output e)");
+  const auto reads = [&](std::size_t first) {
+    const std::vector<NodeId> nodes = all_nodes(graph);
+    const ItemOrder order = order_items(graph, std::span(nodes).subspan(first));
+    std::vector<ItemSet> read;
+    for (std::uint32_t item = 0; item < order.count(); ++item) {
+      const auto of = order.reads.of(item);
+      read.emplace_back(of.begin(), of.end());
+    }
+    return read;
+  };
+  CHECK(reads(0) == std::vector<ItemSet>{{}, {0}, {0, 1}, {2}});
+  CHECK(reads(1) == std::vector<ItemSet>{{}, {0}, {1}});
 }
 
 TEST_CASE("Every item comes after what it reads, and any run of neighbours is convex") {
@@ -1116,35 +1127,94 @@ TEST_CASE("What is found of limits, and in how many runs") {
         most = std::max(most, size_of(graph, std::span(&node, 1), of) + 1);
       for (const bool has_words : {true, false}) {
         const SearchResult result = search_all(graph, limited(graph, of, most, has_words));
-        for (const Finding& one : result.findings) {
-          all += std::to_string(static_cast<int>(one.limit.of)) + " " + std::to_string(most) +
-                 ": " + std::to_string(one.limit.most) + " " + std::to_string(one.limit.refused) +
-                 (one.limit.is_said ? " said" : "") + (one.limit.is_rough ? " rough" : "") +
-                 " within " + std::to_string(one.within.size()) + " in " +
-                 std::to_string(result.runs) + "\n";
+        if (!result.findings.empty()) {
+          all += std::to_string(most) + ": " + told(result) + " in " + std::to_string(result.runs) +
+                 "\n";
         }
       }
     }
   }
-  // What it is of and its most; the limit found and what was refused; the piece that fails; runs.
   CHECK(all == R"(
-0 8: 8 9 said within 9 in 10
-0 8: 8 9 within 9 in 10
-1 20736: 20736 20992 said within 9 in 14
-1 20736: 20736 21248 within 9 in 16
-4 3488: 3488 3520 said within 14 in 20
-4 3488: 3424 3520 within 14 in 19
-0 20: 20 21 said within 21 in 14
-0 20: 20 21 within 21 in 14
-1 98816: 98816 99072 said within 21 in 15
-1 98816: 98816 102400 within 21 in 13
-4 3200: 3200 3296 said within 9 in 23
-4 3200: 3168 3296 within 9 in 23
-0 24: 24 25 said within 25 in 13
-0 24: 24 25 within 25 in 13
-1 115968: 115968 116224 said within 25 in 17
-1 115968: 115968 120576 within 25 in 17
+8: size within 9 of 0: 8, not 9, said in 10
+8: size within 9 of 0: 8, not 9 in 10
+20736: size within 9 of 1: 20736, not 20992, said in 14
+20736: size within 9 of 1: 20736, not 21248 in 16
+3488: size within 14 of 4: 3488, not 3520, said in 20
+3488: size within 14 of 4: 3424, not 3520 in 19
+20: size within 21 of 0: 20, not 21, said in 14
+20: size within 21 of 0: 20, not 21 in 14
+98816: size within 21 of 1: 98816, not 99072, said in 15
+98816: size within 21 of 1: 98816, not 102400 in 13
+3200: size within 9 of 4: 3200, not 3296, said in 23
+3200: size within 9 of 4: 3168, not 3296 in 23
+24: size within 25 of 0: 24, not 25, said in 13
+24: size within 25 of 0: 24, not 25 in 13
+115968: size within 25 of 1: 115968, not 116224, said in 17
+115968: size within 25 of 1: 115968, not 120576 in 17
 )");
+}
+
+// A chain of nodes, each with a weight of so many bytes.
+Graph weighted(const std::vector<int>& bytes) {
+  std::string text = "input v0: int8[1]\n";
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const std::string number = std::to_string(i + 1);
+    text += "param w" + number + ": int8[" + std::to_string(bytes[i]) + "]\nv" + number +
+            ": int8[1] = Op(v" + std::to_string(i) + ", w" + number + ")\n";
+  }
+  return graph_from_text(text + "output v" + std::to_string(bytes.size()) + "\n");
+}
+
+TEST_CASE(
+    "The message tells which of two sizes is limited, and which of its numbers fits is told") {
+  const auto found = [](const Graph& graph, const std::string& said) {
+    return told(search_all(graph, [&](const Piece& piece) {
+      const std::uint64_t size = size_of(graph, piece.nodes, SizeOf::parameter_bytes);
+      if (size <= 2000) return Answer{.outcome = OracleOutcome::passes};
+      const std::string message = "error: " + std::to_string(size) + " bytes" + said;
+      return failure(message.c_str());
+    }));
+  };
+  const Graph even = weighted(std::vector<int>(12, 400));
+  CHECK(found(even, " exceed 2000") == "size within 6 of 1: 2000, not 2400, said");
+  CHECK(found(even, ", 1600 before, exceed 2000") == "size within 6 of 1: 2000, not 2400, said");
+  CHECK(found(even, " are bad") == "size within 6 of 0: 5, not 6");
+  CHECK(found(even, ", more than 1600") == "size within 6 of 0: 5, not 6");
+  std::vector<int> bytes(14, 400);
+  bytes[5] = 1000;
+  const Graph uneven = weighted(bytes);
+  for (int before = 1200; before < 3000; before += 200) {
+    INFO(before);
+    CHECK(found(uneven, ", " + std::to_string(before) + " before, exceed 2000") ==
+          "size within 6 of 1: 2000, not 2200, said");
+  }
+  CHECK(found(uneven, ", more than 1600") == "size within 6 of 1: 2000, not 2200");
+}
+
+TEST_CASE("Numbers of a message are no limit of what fails together") {
+  const Graph graph = weighted(std::vector<int>(20, 4));
+  const SearchResult result = search_all(graph, [&](const Piece& piece) {
+    const bool fails = std::binary_search(piece.nodes.begin(), piece.nodes.end(), NodeId{3}) &&
+                       std::binary_search(piece.nodes.begin(), piece.nodes.end(), NodeId{12});
+    const std::string message =
+        "error: " + std::to_string(piece.nodes.size()) + " nodes exceed 5, not 12";
+    return fails ? failure(message.c_str()) : Answer{.outcome = OracleOutcome::passes};
+  });
+  CHECK(told(result) == "together within 10");
+}
+
+TEST_CASE("Where no size separates what fails, the limit is rough, below all that failed") {
+  const Graph graph = uneven_model(3, 40);
+  std::uint64_t least = 100;  // nodes of what failed
+  const SearchResult result = search_all(graph, [&](const Piece& piece) {
+    const auto count =
+        std::ranges::count_if(piece.nodes, [&](NodeId node) { return graph.op(node) == "Op0"; });
+    if (count <= 3) return Answer{.outcome = OracleOutcome::passes};
+    least = std::min<std::uint64_t>(least, piece.nodes.size());
+    return failure("error: finalize failed");
+  });
+  CHECK(told(result) == "size within 17 of 0: 16, not 17, rough");
+  CHECK(least == 17);
 }
 
 TEST_CASE(

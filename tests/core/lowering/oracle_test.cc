@@ -538,16 +538,67 @@ TEST_CASE("Beside a tie all is searched, and what cannot be run may be a fault")
       CHECK_FALSE(all.is_no_fault);
     }
   }
-  const AllWrongValues unknown = find_all(graph, [&](const Piece& piece) {
-    if (holds(piece, at(5))) return wrong(Difference::tie_order);
-    return piece.nodes.size() > 5 && holds(piece, at(19)) ? Answer{} : kRight;
-  });
-  CHECK(unknown.found.size() == 1);
-  CHECK_FALSE(unknown.is_no_fault);
+  for (const std::uint32_t tie : {5U, 19U}) {  // what cannot be run is behind it, or before
+    const AllWrongValues unknown = find_all(graph, [&](const Piece& piece) {
+      if (holds(piece, at(tie))) return wrong(Difference::tie_order);
+      return piece.nodes.size() == (tie == 5 ? 14 : 19) ? Answer{} : kRight;
+    });
+    CHECK(unknown.found.size() == 1);
+    CHECK_FALSE(unknown.is_no_fault);
+  }
 }
 
-TEST_CASE(
-    "What is wrong only together is not to blame where the reference is not finite, a tie is one") {
+TEST_CASE("Cuts beside the middle are tried by distance, behind it first, and never at an end") {
+  const Graph graph = random_model(1, 40);
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  std::vector<std::size_t> sizes;  // of first halves
+  const WrongValues result = find(graph, [&](const Piece& piece) {
+    const std::size_t size = piece.nodes.size();
+    if (size < 40 && holds(piece, order.first_node(0))) sizes.push_back(size);
+    if (size > 16 && size < 23) return Answer{};
+    return holds(piece, order.first_node(39)) ? wrong() : kRight;
+  });
+  CHECK(sizes == std::vector<std::size_t>{20, 21, 19, 22, 18, 24});
+  CHECK(result.nodes == std::vector{order.first_node(39)});
+
+  std::vector<std::size_t> asked;
+  const Graph pair = random_model(1, 2);
+  find(pair, [&](const Piece& piece) {
+    asked.push_back(piece.nodes.size());
+    return piece.nodes.size() == 2 ? wrong() : Answer{};
+  });
+  CHECK(asked == std::vector<std::size_t>{2, 1});
+}
+
+TEST_CASE("Where pinned shapes change nothing, the answer is that without them") {
+  const Graph graph = random_model(4, 64);
+  const auto verdict = [&](const Oracle& oracle) {
+    return find(graph,
+                [&](const Piece& piece) {
+                  return piece.remedies.pin_shapes
+                             ? Answer{.outcome = OracleOutcome::unchanged, .runs = 0}
+                             : oracle(piece);
+                })
+        .verdict;
+  };
+  CHECK(verdict([](const Piece& piece) { return holds(piece, NodeId{5}) ? wrong() : kRight; }) ==
+        ValueVerdict::culprit);
+  CHECK(verdict([](const Piece& piece) {
+          return holds(piece, NodeId{5}) && holds(piece, NodeId{60}) ? wrong() : kRight;
+        }) == ValueVerdict::together);
+  CHECK(verdict([](const Piece& piece) {
+          return static_cast<double>(piece.nodes.size()) > 20 * piece.tolerance ? wrong() : kRight;
+        }) == ValueVerdict::errors_add_up);
+}
+
+TEST_CASE("Of two halves that are as many steps off the first is searched") {
+  const Graph graph = random_model(1, 20);
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  const WrongValues result = find(graph, [](const Piece&) { return wrong(Difference::one_step); });
+  CHECK(result.nodes == std::vector{order.first_node(0)});
+}
+
+TEST_CASE("Where the reference is not finite nothing is wrong together, and a tie is a tie") {
   const Graph graph = random_model(4, 64);
   const ItemOrder order = order_items(graph, all_nodes(graph));
   const FiniteTest never = [](std::span<const NodeId>) { return false; };

@@ -774,6 +774,10 @@ Moved moved(std::string_view text, std::string_view cpu) {
   const NonTensorsMoved after = move_non_tensor_nodes(graph, fusions, subgraphs);
   PerNode<Reason> reasons = fusions.acc.reasons;
   for (const auto& [node, to, reason] : after.left) reasons[node] = reason;
+  const auto counted = plain::subgraphs_in(after.subgraphs);
+  for (std::size_t i = 0; i < counted.size(); ++i) {
+    CHECK(after.subgraphs.sizes[i] == counted[i].nodes.size());
+  }
   return {describe(graph, subgraphs), describe(graph, after.subgraphs), describe(graph, reasons)};
 }
 
@@ -825,6 +829,21 @@ TEST_CASE("A node with readers in two other subgraphs stays, as does one whose d
                                  "c");
   CHECK(dependents.before == "acc: s b | cpu: c | acc: d");
   CHECK(dependents.after == dependents.before);
+}
+
+TEST_CASE("Each node that can moves, whatever comes before it among nodes, operands or readers") {
+  const auto after = [](const std::string& text, std::string_view cpu) {
+    return moved("input x\na = f(x)\ns: scalar = size(a)\n" + text, cpu).after;
+  };
+  // t has moved with s, and u is alone.
+  CHECK(after("t: scalar = mul(s)\nu: scalar = size(a)\nc = h(s, t, u)\noutput c", "c") ==
+        "acc: a | cpu: s t u c");
+  // s stays, since it is read in two places.
+  CHECK(after("u: scalar = size(a)\nc = h(s, u)\nd = f(c)\ne = h(d, s)\noutput e", "c e") ==
+        "acc: a s | cpu: u c | acc: d | cpu: e");
+  CHECK(after("t: scalar = mul(x, s)\nc = h(t)\noutput c", "c") == "acc: a | cpu: s t c");
+  CHECK(after("c = h(s)\nb = g(a, s)\noutput b, c", "c") == "acc: a | cpu: s c b");
+  CHECK(after("c = h(s)\ne = h(s)\noutput c, e", "c e") == "acc: a | cpu: s c e");
 }
 
 TEST_CASE("Tensors cross, and what is on the CPU stays there") {
