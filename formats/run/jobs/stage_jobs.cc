@@ -412,12 +412,15 @@ class StageTargetsMaker {
     return Done{};
   }
 
-  // The numbers of the target's lists, and those of --target, which win.
+  // The numbers of the target's first list that states any, and those of --target, which win.
   template <class Take>
   void each_spec(std::size_t target, Take take) const {
     const Target& of = lists_.targets[target];
     for (std::size_t list = of.first_list; list < of.end_list; ++list) {
-      if (const auto spec = list_target(lists_.lists[list])) take(*spec);
+      const auto spec = list_target(lists_.lists[list]);
+      if (!spec) continue;
+      take(*spec);
+      break;
     }
     for (const TargetSpec& spec : request_.targets) {
       const bool is_of_it =
