@@ -399,26 +399,27 @@ TEST_CASE(
 TEST_CASE("A partition that a move left empty is none of those that a target may keep") {
   const Graph graph = graph_from_text(R"(
     input x
-    s: scalar = size(x)
-    a = h(s)
-    b = f(a)
-    c = f(b)
-    d = h(c)
-    e = f(d)
-    output e)");
+    a = f(x)
+    s: scalar = size(a)
+    b = f(s)
+    c = g(b)
+    d = f(c)
+    output d)");
   Devices devices;
   devices.options.non_acc_prefix = "cpu_";
   devices.options.allow_non_tensor = true;
+  devices.options.skip_fusion = true;
   devices.options.move_non_tensor = true;
   devices.options.keep_by = KeepBy::nodes;
-  devices.add("npu", {"f", "size"});
-  devices.add("gpu", {"h", "size"});
-  devices.targets[0].most_kept = 2;
-  CHECK(parts_of(graph, devices.split(graph)) == "gpu_1: s a | npu_2: b c | gpu_3: d | npu_4: e");
-  devices.targets[0].most_kept = 1;
+  devices.add("npu", {"size"});
+  devices.add("gpu", {"f", "size"});
+  devices.add("dsp", {"g"});
+  CHECK(parts_of(graph, devices.split(graph)) == "gpu_0: a | gpu_2: s b | dsp_3: c | gpu_4: d");
+  devices.targets[0].most_kept = 0;
+  devices.targets[1].most_kept = 2;
   const Split split = devices.split(graph);
-  CHECK(parts_of(graph, split) == "gpu_0: s a | npu_1: b c | gpu_2: d | cpu_3: e");
-  CHECK(split.targets[0].reasons[node_named(graph, "e")].code == ReasonCode::over_cap);
+  CHECK(parts_of(graph, split) == "gpu_0: a s b | dsp_1: c | cpu_2: d");
+  CHECK(split.targets[1].reasons[node_named(graph, "d")].code == ReasonCode::over_cap);
   CHECK(split.cap.subgraphs == 1);
 }
 
