@@ -10,6 +10,7 @@ usage: graph.py NAME LINE...
 import json
 import re
 import sys
+from typing import Any
 
 
 def value(text):
@@ -24,8 +25,8 @@ def split(text):
     return [part for part in re.split(r",\s+", text.strip()) if part]
 
 
-graph = {"format": "cleave.graph", "version": 1, "name": sys.argv[1], "inputs": [], "parameters": [], "nodes": [],
-         "outputs": []}
+graph: dict[str, Any] = {"format": "cleave.graph", "version": 1, "name": sys.argv[1], "inputs": [], "parameters": [],
+                         "nodes": [], "outputs": []}
 for line in sys.argv[2:]:
     if line.startswith("->"):
         graph["outputs"] = split(line[2:])

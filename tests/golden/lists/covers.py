@@ -5,8 +5,9 @@ usage: covers.py [swapped]      swapped: the second rule of each pair comes firs
 """
 import json
 import sys
+from typing import Any
 
-PAIRS = [
+PAIRS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     # The first asks for less, so that the second is never needed.
     ({}, {"max_rank": 3}), ({"max_rank": 4}, {"max_rank": 4, "constant": {"1": True}}),
     ({"max_rank": 4}, {"max_rank": 3}), ({"attributes": {"a": [1, 2]}}, {"attributes": {"a": [2]}}),
