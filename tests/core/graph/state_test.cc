@@ -99,6 +99,7 @@ TEST_CASE("State is found by the names that exporters give it") {
 TEST_CASE("What only looks like state is none") {
   const Case cases[] = {
       {"input: float32[1,3,64,64]", "output: float32[1,3,64,64]", ""},
+      {"rai: float32[4]; ri: float32[2]", "rao: float32[4]; ro: float32[2]", ""},
       {"x_in: float32[4]; mask_in: float32[4]", "x_out: float32[4]; mask_out: float32[4]", ""},
       {"noisy_input: float32[4]; condition: float32[4]", "denoised_output: float32[4]", ""},
       {"keypoints0: float32[4]; keypoints1: float32[4]",

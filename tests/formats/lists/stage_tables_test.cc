@@ -347,6 +347,9 @@ TEST_CASE("edges that no workload can have are refused") {
   const std::string two = node("1") + "," + node("2", "", true);
   CHECK(refusal(file(two + ",\n" + node("1"), "")) == "2: node \"1\" is given twice");
   CHECK(refusal(file(two, edge("1", "3"))) == "2: edge \"1\" -> \"3\": there is no node \"3\"");
+  CHECK(refusal(file(two, edge("1", "3") + ",\n" + edge("4", "2"))) ==
+        "2: edge \"1\" -> \"3\": there is no node \"3\"\n"
+        "3: edge \"4\" -> \"2\": there is no node \"4\"");
   CHECK(refusal(file(two, edge("2", "1"))) ==
         "2: edge \"2\" -> \"1\" goes from a backward node to a forward one");
   CHECK(refusal(file(two + "," + node("3"), edge("1", "2") + "," + edge("1", "3", "0.6"))) ==
