@@ -363,9 +363,17 @@ void DeviceScorer::add_peaks(const Devices& devices, const Rounds& rounds) {
   std::vector<std::uint32_t> last_part(problem_.device_count());
   for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
     const double bytes = problem_.bytes[value];
-    if (problem_.is_state(value)) continue;  // see GraphProblemMaker::add_weights()
-    if (is_inside(problem_, rounds, value)) {
-      const std::uint32_t maker = problem_.producer[value];
+    const std::uint32_t maker = problem_.producer[value];
+    std::uint32_t held = 0;
+    if (problem_.is_state(value)) {
+      // Held all the time where it is written, and where the next step reads it: see
+      // GraphProblemMaker::add_weights(). Elsewhere it is a value like others.
+      if (maker != kHost) held |= 1U << devices[maker];
+      const auto readers = problem_.readers.of(value);
+      for (std::size_t i = problem_.readers_now(value).size(); i < readers.size(); ++i) {
+        held |= 1U << devices[readers[i]];
+      }
+    } else if (is_inside(problem_, rounds, value)) {
       auto [first, last] = std::pair(position[maker], position[maker]);
       for (const std::uint32_t reader : problem_.readers.of(value)) {
         first = std::min(first, position[reader]);
@@ -379,7 +387,6 @@ void DeviceScorer::add_peaks(const Devices& devices, const Rounds& rounds) {
       uses.readers.insert(uses.readers.begin(), uses.home);  // it comes before its readers
     }
     for (const std::uint32_t part : uses.readers) last_part[rounds.devices[part]] = part;
-    std::uint32_t held = 0;
     for (const std::uint32_t part : uses.readers) {
       const DeviceIndex device = rounds.devices[part];
       if ((held >> device & 1U) != 0) continue;

@@ -186,6 +186,14 @@ class Holding {
     users.assign(readers.begin(), readers.end());
     const bool is_made = problem_.producer[value] != DeviceProblem::kHost;
     if (is_made) users.push_back(problem_.producer[value]);
+    if (problem_.is_state(value)) {  // where it stays, it is held as weights are
+      const auto now = problem_.readers_now(value);
+      return std::none_of(users.begin() + static_cast<std::ptrdiff_t>(now.size()), users.end(),
+                          [&](std::uint32_t unit) {
+                            return rounds_.devices[rounds_.part_of[unit]] == rounds_.devices[part];
+                          }) &&
+             holds(users, running);
+    }
     const auto is_here = [&](std::uint32_t unit) { return rounds_.part_of[unit] == part; };
     const bool stays = is_made && problem_.host_reads[value] == 0 &&
                        std::all_of(users.begin(), users.end(), is_here);
@@ -193,6 +201,14 @@ class Holding {
       const auto [first, last] = std::minmax_element(users.begin(), users.end());
       return *first <= running && running <= *last;
     }
+    return holds(users, running);
+  }
+
+ private:
+  // Whether a device with units that make or read a value holds it for those of other parts.
+  bool holds(const std::vector<std::uint32_t>& users, std::uint32_t running) const {
+    const std::uint32_t part = rounds_.part_of[running];
+    const auto is_here = [&](std::uint32_t unit) { return rounds_.part_of[unit] == part; };
     if (std::any_of(users.begin(), users.end(), is_here)) return true;
     if (problem_.residency == Residency::off) return false;
     const auto is_used_on_it = [&](bool before) {
@@ -204,7 +220,6 @@ class Holding {
     return is_used_on_it(true) && is_used_on_it(false);
   }
 
- private:
   const DeviceProblem& problem_;
   const Rounds& rounds_;
 };
