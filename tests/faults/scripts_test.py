@@ -112,7 +112,7 @@ def test_equal_is_said_of_what_was_compared(folder):
     random_name = "y\n::error::r\x1b[31m"
 
     def verdict(outputs):
-        nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("RandomNormalLike", ["y"], ["q"]),
+        nodes = [helper.make_node("RandomNormalLike", ["x"], ["q"]), helper.make_node("Relu", ["x"], ["y"]),
                  helper.make_node("Add", ["y", "q"], [random_name])]  # fmt: skip
         values = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in ("x", random_name, "y")}
         graph = helper.make_graph(nodes, "g", [values["x"]], [values[name] for name in outputs])
