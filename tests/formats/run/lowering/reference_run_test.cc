@@ -15,7 +15,7 @@ template <class T>
 Tensor tensor_of(DType dtype, std::vector<std::int64_t> dims, const std::vector<T>& elements) {
   Tensor tensor{.dtype = dtype, .dims = std::move(dims)};
   tensor.bytes.resize(elements.size() * sizeof(T));
-  std::memcpy(tensor.bytes.data(), elements.data(), tensor.bytes.size());
+  if (!elements.empty()) std::memcpy(tensor.bytes.data(), elements.data(), tensor.bytes.size());
   return tensor;
 }
 
