@@ -160,7 +160,9 @@ std::vector<std::size_t> ranked(const Subgraphs& subgraphs, const std::vector<Wo
 
 std::size_t acc_count(const Subgraphs& subgraphs) {
   std::size_t count = 0;
-  for (std::size_t i = 0; i < subgraphs.count(); ++i) count += is_kept(subgraphs, i) ? 1 : 0;
+  for (std::size_t i = 0; i < subgraphs.count(); ++i) {
+    if (is_kept(subgraphs, i)) ++count;
+  }
   return count;
 }
 
