@@ -25,7 +25,7 @@ bool is_for_compilers(const LoadedModel& model, const std::string& path) {
 }
 
 void say_folded(std::size_t nodes) {
-  print_info(counted(nodes, "node") + (nodes == 1 ? " only computes" : " only compute") +
+  print_info(counted(nodes, "node only computes", "nodes only compute") +
              " known integers: compiled as constants, as with --fold write, which "
              "cleave split then needs, too");
 }

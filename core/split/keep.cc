@@ -141,7 +141,8 @@ class Appraiser {
   PerPart<LinkBytes> crossing_;  // when latencies are known
 };
 
-bool is_kept(const Subgraphs& subgraphs, std::size_t subgraph) {
+// Whether --keep-acc-subgraphs counts it: moves may have left it empty.
+bool counts_as_acc(const Subgraphs& subgraphs, std::size_t subgraph) {
   return subgraphs.devices[subgraph] == Device::acc && subgraphs.sizes[subgraph] > 0;
 }
 
@@ -149,7 +150,7 @@ bool is_kept(const Subgraphs& subgraphs, std::size_t subgraph) {
 std::vector<std::size_t> ranked(const Subgraphs& subgraphs, const std::vector<Worth>& worth) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < subgraphs.count(); ++i) {
-    if (is_kept(subgraphs, i)) order.push_back(i);
+    if (counts_as_acc(subgraphs, i)) order.push_back(i);
   }
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     if (worth[a].gain != worth[b].gain) return worth[a].gain > worth[b].gain;
@@ -161,7 +162,7 @@ std::vector<std::size_t> ranked(const Subgraphs& subgraphs, const std::vector<Wo
 std::size_t acc_count(const Subgraphs& subgraphs) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < subgraphs.count(); ++i) {
-    if (is_kept(subgraphs, i)) ++count;
+    if (counts_as_acc(subgraphs, i)) ++count;
   }
   return count;
 }

@@ -746,4 +746,11 @@ std::optional<TargetSpec> list_target(const SupportList& list) {
   return target;
 }
 
+std::optional<TargetSpec> first_list_target(std::span<const SupportList> lists) {
+  for (const SupportList& list : lists) {
+    if (auto target = list_target(list)) return target;
+  }
+  return std::nullopt;
+}
+
 }  // namespace cleave

@@ -141,6 +141,9 @@ Loaded<LoadedSupport> read_list(const std::string& name, Diagnostics* bad_types 
 // The numbers in the list's text; nullopt when it states none, or is not JSON. Linear in the text.
 std::optional<TargetSpec> list_target(const SupportList& list);
 
+// The numbers of a target with these lists: those of the first that states any. Linear in their texts.
+std::optional<TargetSpec> first_list_target(std::span<const SupportList> lists);
+
 // The object as the list has it, for a list that is made from this one; "" when it states none.
 std::string list_target_text(const SupportList& list);
 

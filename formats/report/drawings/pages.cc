@@ -443,7 +443,8 @@ class DataWriter {
         svgs_(svgs),
         reasons_(reason_context(report)),
         has_time_(report.time != nullptr && has_times(*report.time)),
-        most_(is_in_detail(graph_) ? kMostInDetail : kMostListed) {
+        most_(is_in_detail(graph_) ? kMostInDetail : kMostListed),
+        is_in_groups_(views.views.size() > 1) {
     // Those in a drawing and those on the CPU come first.
     for (const bool is_first : {true, false}) {
       for (const NodeId node : graph_.nodes()) {
@@ -454,7 +455,6 @@ class DataWriter {
       }
     }
     std::ranges::sort(listed_);
-    is_in_groups_ = views.views.size() > 1;
   }
 
   std::string write() {
@@ -772,8 +772,8 @@ class DataWriter {
   ReasonContext reasons_;
   const bool has_time_;     // asking looks at all nodes
   const std::size_t most_;  // nodes that are listed
+  const bool is_in_groups_;
   std::vector<NodeId> listed_;
-  bool is_in_groups_ = false;
   JsonText json_;
 };
 

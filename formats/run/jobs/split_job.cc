@@ -230,12 +230,9 @@ NodeTies model_ties(const LoadedModel& model) {
 
 namespace {
 
-// The machine with the numbers of the first list that states any.
 Machine with_lists(Machine machine, const std::vector<SupportList>& lists) {
-  for (const SupportList& list : lists) {
-    if (const auto target = list_target(list)) return with_target(std::move(machine), *target);
-  }
-  return machine;
+  const auto target = first_list_target(lists);
+  return target ? with_target(std::move(machine), *target) : machine;
 }
 
 // The link of a target, the first of these that is given: link= of --target, --pcie-bw, that of its lists, the

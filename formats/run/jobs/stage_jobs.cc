@@ -412,16 +412,16 @@ class StageTargetsMaker {
     return Done{};
   }
 
-  // The numbers of the target's first list that states any, and those of --target, which win.
+  std::span<const SupportList> lists_of(const Target& target) const {
+    return std::span<const SupportList>(lists_.lists)
+        .subspan(target.first_list, target.end_list - target.first_list);
+  }
+
+  // The numbers of the target's lists, and those of --target, which win.
   template <class Take>
   void each_spec(std::size_t target, Take take) const {
     const Target& of = lists_.targets[target];
-    for (std::size_t list = of.first_list; list < of.end_list; ++list) {
-      const auto spec = list_target(lists_.lists[list]);
-      if (!spec) continue;
-      take(*spec);
-      break;
-    }
+    if (const auto spec = first_list_target(lists_of(of))) take(*spec);
     for (const TargetSpec& spec : request_.targets) {
       const bool is_of_it =
           spec.target == TargetName::acc && (spec.name == of.name || spec.name == kOnlyTarget);
@@ -446,8 +446,7 @@ class StageTargetsMaker {
   Status<> judge() {
     if (costs_.ties != nullptr) ties_ = *costs_.ties;
     for (const Target& target : lists_.targets) {
-      const auto lists = std::span<const SupportList>(lists_.lists)
-                             .subspan(target.first_list, target.end_list - target.first_list);
+      const auto lists = lists_of(target);
       auto support = judge_by_lists(graph_, lists, *request_.facts);
       if (!support) return std::move(support).error();
       for (std::size_t i = 0; i < support->patterns.count(); ++i) {

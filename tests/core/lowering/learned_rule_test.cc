@@ -569,7 +569,7 @@ TEST_CASE("Of rules as short as each other the one that denies the fewest nodes 
     e = Pool(x) {j=1}
     output a, b)",
                 "b", "a") == "Pool k=1: a, 1 of 2\n");
-  // Of another domain, or another op, it denies none.
+  // Nodes of another domain or op change nothing of the rule.
   for (const char* const other : {"ml::Pool", "Relu"}) {
     const std::string more = "c = Pool(x) {m=1}\nd = " + std::string(other) +
                              "(x) {n=1}\ne = " + std::string(other) + "(x) {n=1}";

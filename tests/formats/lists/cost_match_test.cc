@@ -605,7 +605,7 @@ TEST_CASE("every input of the model that a kernel reads binds its dims, wherever
   CHECK(seen(kSeveral, {kernel("b", "Where", {{5, 5}, {2, 3}, {2, 7, 4}}, {})}) == "N=2; M=3; K=7");
   CHECK(seen(kSeveral, {kernel("b", "Where", {{5, 5}, {2, 3}, {1, 7, 4}}, {})}) ==
         "M=3; K=7; not N");
-  // Of other numbers of inputs only the first is that of the node.
+  // A kernel with fewer inputs than the node says nothing of their sizes.
   CHECK(seen(kSeveral, {kernel("a", "Gemm", {{2, 3}}, {})}).empty());
   CHECK(seen(kSeveral, {kernel("b", "Where", {{5, 5}, {2, 3}}, {})}).empty());
   // What is passed by a keyword has no place in a kernel.
